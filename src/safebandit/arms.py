@@ -1,0 +1,104 @@
+"""What has been seen of every arm: the record that indices read and that a play changes.
+
+One NumPy structured array holds all arms, so that compiled code passes one pointer, memory is contiguous, and a live
+trial can save it as it is. Per arm: how often it was given out (`asked`), the `key` that fixes the bits of the Bernoulli
+reduction, whether it may be given out now (`available`), and for its `reward` and its `risk` each
+
+    plays    plays whose outcome is known          pending  plays whose outcome is not known yet
+    total    the sum of the known outcomes         own      numbers that the index itself keeps
+    ones     the same after the Bernoulli reduction (equal where outcomes are bits)
+
+The rest are notes that a policy takes to skip work whose outcome is certain; they never change a decision.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from safebandit.dispatch import inlined
+from safebandit.streams import Stream, Streams, bernoulli_bit
+
+Counts: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.float64]
+Seen: TypeAlias = Any  # one quantity of one arm, a record with the five fields above
+Arms: TypeAlias = NDArray[np.void]
+
+NOTES = np.dtype([("leader", "i8")])
+
+
+class State(NamedTuple):
+    """All that a policy knows, as bare pointers: the first arm's record, how many arms follow, and the rest.
+
+    Arrays would be counted in and out at every call of compiled code, which costs more than the decision.
+    """
+
+    first: Any
+    count: int
+    stream: Stream
+    notes: Any
+
+
+def quantity_type(width: int) -> np.dtype[np.void]:
+    """The record of one quantity of one arm, with `width` numbers of an index's own."""
+    counts = [("plays", "i8"), ("pending", "i8"), ("ones", "i8"), ("total", "f8")]
+    return np.dtype([*counts, ("own", "f8", (max(1, width),))])
+
+
+def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int]) -> Arms:
+    """Arms of which nothing has been seen."""
+    record = np.dtype(
+        [
+            ("reward", quantity_type(widths[0])),
+            ("risk", quantity_type(widths[1])),
+            ("asked", "i8"),
+            ("key", "u8"),
+            ("ceiling", "f8"),
+            ("until", "i8"),
+            ("ask_gate_at", "i8"),
+            ("available", "i8"),
+            ("safe", "i8"),
+            ("permitted", "i8"),
+        ]
+    )
+    arms = np.zeros(len(keys), record)
+    arms["key"] = keys
+    arms["available"] = 1
+    return arms
+
+
+def state_of(arms: Arms, stream: Streams) -> State:
+    """The state that compiled code works on; it points into `arms` and `stream`, which it changes."""
+    return State(arms[0], len(arms), stream[0], np.zeros(1, NOTES)[0])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def at(typing_context: Any, first: Any, k: Any) -> Any:
+    """The record `k` places after `first` in their array."""
+    element = ir.ArrayType(ir.IntType(8), first.size)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.gep(args[0], [args[1]], source_etype=element)
+
+    return first(first, types.intp), generate
+
+
+@inlined
+def count_outcome(seen: Seen, key: int, draw: int, value: float) -> int:
+    """Add one known outcome to a quantity; its reduced bit, fixed by the arm's key and `draw`, is returned."""
+    bit = bernoulli_bit(key, draw, value)
+    seen.plays += 1
+    seen.total += value
+    seen.ones += bit
+    return bit
+
+
+@inlined
+def mean(seen: Seen) -> float:
+    """The empirical mean, in [0, 1] even after rounding; only where an outcome is known."""
+    return min(1.0, seen.total / seen.plays)

@@ -1,0 +1,169 @@
+"""One formula per type, called alike from Python and from compiled code.
+
+A *generic* is a function without a body; `generic.register(Kind)` gives it the formula for values of
+the class `Kind` (a NamedTuple). Python looks the formula up by the value's class; Numba does the same
+at compile time, through `numba.extending.overload`, so that the choice costs nothing in the loop and a
+class written in a notebook runs at compiled speed.
+
+Written by hand because `functools.singledispatch` cannot be seen by Numba, and functions passed as
+arguments are never found again in Numba's disk cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import os
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numba
+import platformdirs
+from numba import types
+from numba.extending import overload
+
+from safebandit.errors import PolicyError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+UNUSED_AFTER_DAYS = 30
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Where compiled code is kept: the user's cache, one folder per state of the sources.
+
+    Numba notices an edit in the file of the function it compiles, not in the files of the functions
+    that one calls; a folder named after a hash of all our sources cannot serve an old formula.
+    """
+    digest = hashlib.sha256(f"{numba.__version__}".encode())
+    package = Path(__file__).parent
+    for source in sorted(package.rglob("*.py")):
+        digest.update(str(source.relative_to(package)).encode() + source.read_bytes())
+    base = Path(os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("safebandit"))
+    folder = base / f"compiled-{digest.hexdigest()[:16]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as problem:
+        warnings.warn(
+            f"compiled code is not kept between runs: {base} cannot be written ({problem.strerror}); "
+            "set NUMBA_CACHE_DIR to a folder that can",
+            stacklevel=2,
+        )
+        return Path(tempfile.mkdtemp(prefix="safebandit-"))
+    _remove_unused(base, keep=folder)
+    return folder
+
+
+def _remove_unused(base: Path, *, keep: Path) -> None:
+    oldest = time.time() - UNUSED_AFTER_DAYS * 86_400
+    for folder in base.glob("compiled-*"):
+        with contextlib.suppress(OSError):
+            if folder != keep and folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _numba_cache() -> Iterator[None]:
+    """Numba reads its cache folder when a function is decorated; ours must not leak into others'."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def compiled(function: F) -> F:
+    """Compile `function` at its first call, without the GIL, and keep the machine code on disk."""
+    with _numba_cache():
+        return numba.njit(cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """Compile a small function into each of its compiled callers, where a call would cost more than the work."""
+    with _numba_cache():
+        return numba.njit(cache=True, forceinline=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def compiled_here(function: F) -> F:
+    """The same, in this process only: for formulas from outside the package, whose edits we cannot see."""
+    return numba.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+class GenericFunction(Generic[P, R]):
+    """A function whose formula depends on the class of its first argument."""
+
+    def __init__(self, stub: Callable[P, R]) -> None:
+        self.formulas: dict[type, Callable[..., R]] = {}
+        self.name = stub.__name__
+        self.arity = len(inspect.signature(stub).parameters)
+        functools.update_wrapper(self, stub)
+        overload(self, strict=False, jit_options={**OPTIONS, "forceinline": True})(self._resolve)
+
+    def __call__(self, *args: P.args, **_: P.kwargs) -> R:
+        return self._formula(type(args[0]))(*args)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def register(self, kind: type) -> Callable[[F], F]:
+        """Give `kind` its formula. The formula may leave out trailing arguments it does not need."""
+
+        def add(formula: F) -> F:
+            if kind in self.formulas:
+                raise PolicyError(
+                    f"{kind.__name__} already has a formula for {self.name}; define the class again, "
+                    "in the same cell, so that no compiled code still holds the old one"
+                )
+            self.formulas[kind] = self._padded(formula)
+            return formula
+
+        return add
+
+    def knows(self, kind: type) -> bool:
+        """Whether `kind` itself, not a default, has a formula."""
+        return kind in self.formulas
+
+    def _padded(self, formula: Callable[..., R]) -> Callable[..., R]:
+        formula = getattr(formula, "py_func", formula)
+        wanted = len(inspect.signature(formula).parameters)
+        if wanted == self.arity:
+            return formula
+        if not 1 <= wanted < self.arity:
+            raise PolicyError(f"a formula for {self.name} takes 1 to {self.arity} arguments, got {wanted}")
+        inner = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(formula)
+
+        def padded(*args: Any) -> R:
+            return inner(*args[:wanted])  # type: ignore[no-any-return]
+
+        return padded
+
+    def _formula(self, kind: type) -> Callable[..., R]:
+        for base in kind.__mro__:
+            if base in self.formulas:
+                return self.formulas[base]
+        raise PolicyError(f"{kind.__name__} has no formula for {self.name}; add @{self.name}.register({kind.__name__})")
+
+    def _resolve(self, *args: Any) -> Callable[..., R] | None:
+        first = args[0]
+        kind = first.instance_class if isinstance(first, types.BaseNamedTuple) else object
+        return self._formula(kind)
+
+
+def generic(stub: Callable[P, R]) -> GenericFunction[P, R]:
+    """Turn a signature into a generic function; its formulas are registered by class."""
+    return GenericFunction(stub)

@@ -1,0 +1,57 @@
+"""Every error that safebandit raises on purpose, in one tree.
+
+    SafebanditError
+    ├── InstanceError     a problem (means, laws, data, alpha) that makes no sense
+    ├── PolicyError       an unknown policy, index or parameter, or a value out of its range
+    ├── SimulationError   a horizon, number of trials, seed or checkpoint that cannot be run
+    ├── StudyError        a study file that cannot be read
+    ├── ResultError       a result file that is cut short, foreign or cannot be extended
+    └── TrialError        an outcome or a live trial's state that cannot be accepted
+
+Each message is one line: the rule, the value, and the remedy where there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SafebanditError(ValueError):
+    """Base of all errors raised on purpose by this package."""
+
+
+class InstanceError(SafebanditError):
+    """A problem (means, laws, data, alpha) that makes no sense."""
+
+
+class PolicyError(SafebanditError):
+    """An unknown policy, index or parameter, or a value out of its range."""
+
+
+class SimulationError(SafebanditError):
+    """A horizon, number of trials, seed or checkpoint that cannot be run."""
+
+
+class StudyError(SafebanditError):
+    """A study file that cannot be read."""
+
+
+class ResultError(SafebanditError):
+    """A result file that is cut short, foreign or cannot be extended."""
+
+
+class TrialError(SafebanditError):
+    """An outcome or a live trial's state that cannot be accepted."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The remedy for an unknown name: the nearest known one, and the whole list.
+
+    >>> suggest("tbsu", ["docb", "tsbu"])
+    'did you mean "tsbu"? known: docb, tsbu'
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    question = f'did you mean "{near[0]}"? ' if near else ""
+    return f"{question}known: {', '.join(names)}"

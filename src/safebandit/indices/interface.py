@@ -1,0 +1,119 @@
+"""The questions that an index answers; each index registers its own answers for its class.
+
+A reward index must answer `upper`. A safety index must answer `lower`, and may answer `permits` faster.
+The rest has defaults: an index keeps no numbers of its own, promises nothing about its growth, and the
+largest one is found by computing all.
+"""
+
+from __future__ import annotations
+
+from safebandit.arms import Numbers, Seen, State
+from safebandit.dispatch import generic
+from safebandit.streams import Stream
+
+
+@generic
+def upper(index: object, seen: Seen, t: int, stream: Stream) -> float:
+    """The reward index U of an arm in round t, a number that is likely above its mean."""
+    raise NotImplementedError
+
+
+@generic
+def lower(index: object, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
+    """The safety index L of an arm in round t, a number that is likely below its mean risk."""
+    raise NotImplementedError
+
+
+@generic
+def permits(index: object, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
+    """Whether L <= alpha: the arm may be played in round t."""
+    raise NotImplementedError
+
+
+@generic
+def exceeds(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
+    """Whether U > bar, for an index that is `steady`."""
+    raise NotImplementedError
+
+
+@generic
+def ceiling(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
+    """A number that U does not exceed in round t, for a steady index; `before` is the arm's last ceiling, or 0."""
+    raise NotImplementedError
+
+
+@generic
+def best(index: object, state: State, t: int) -> int:
+    """The permitted arm of the largest U, ties at random; -1 if no U is a number."""
+    raise NotImplementedError
+
+
+@generic
+def steady(index: object) -> bool:
+    """Whether the index draws no random number and, between two plays of the arm, never grows less optimistic with t."""
+    raise NotImplementedError
+
+
+@generic
+def drawn(index: object) -> bool:
+    """Whether L draws random numbers, so that asking twice gives two answers."""
+    raise NotImplementedError
+
+
+@generic
+def width(index: object) -> int:
+    """How many numbers of its own the index keeps for each arm."""
+    raise NotImplementedError
+
+
+@generic
+def start(index: object, own: Numbers, alpha: float) -> None:
+    """Set the index's own numbers of an arm that has not been played."""
+    raise NotImplementedError
+
+
+@generic
+def learn(index: object, seen: Seen, bit: int, alpha: float) -> None:
+    """Change the index's own numbers after a play; `arm` already counts it, `bit` is its reduced outcome."""
+    raise NotImplementedError
+
+
+@permits.register(object)
+def _lower_at_most_alpha(index: object, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
+    # NaN compares False, so an arm with a broken index is never permissible.
+    return lower(index, seen, t, alpha, stream) <= alpha
+
+
+@exceeds.register(object)
+def _upper_above_bar(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
+    return upper(index, seen, t, stream) > bar
+
+
+@ceiling.register(object)
+def _upper_itself(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
+    return upper(index, seen, t, stream)
+
+
+@steady.register(object)
+def _promises_nothing(index: object) -> bool:
+    return False
+
+
+@drawn.register(object)
+def _draws_nothing(index: object) -> bool:
+    return False
+
+
+@width.register(object)
+def _keeps_nothing(index: object) -> int:
+    return 0
+
+
+@start.register(object)
+def _starts_with_nothing(index: object) -> None:
+    pass
+
+
+@learn.register(object)
+def _learns_nothing(index: object) -> None:
+    pass

@@ -1,0 +1,105 @@
+"""KL-UCB indices: what a mean may be, given the Bernoulli divergence and a budget that grows like log t."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+from safebandit.arms import Numbers, Seen, mean
+from safebandit.bounds import divergence, divergence_above, kl_lower, kl_upper, newton_step
+from safebandit.dispatch import inlined
+from safebandit.indices.interface import ceiling, exceeds, learn, lower, permits, start, steady, upper, width
+
+
+class Level(IntEnum):
+    """The budget of a KL bound: log t as simulated, or log t + 3 log log t as analysed."""
+
+    practical = 0
+    theory = 1
+
+
+@inlined
+def budget(level: int, t: int) -> float:
+    """gamma_t: log t, plus 3 log log t (never less than 0) at the level `theory`."""
+    log_t = math.log(t)
+    if level == 1:
+        return log_t + 3.0 * math.log(max(1.0, log_t))
+    return log_t
+
+
+class KLUpper(NamedTuple):
+    """The largest mean that the data do not refute: U = max{ q : N d(mean||q) <= gamma_t }."""
+
+    level: Level = Level.practical
+    formula = "U = max{ q >= mean : N d(mean||q) <= gamma_t }"
+    source = "section on doubly optimistic confidence bounds"
+
+
+class KLLower(NamedTuple):
+    """The smallest mean risk that the data do not refute: L = min{ q : N d(mean||q) <= gamma_t }."""
+
+    level: Level = Level.practical
+    formula = "L = min{ q <= mean : N d(mean||q) <= gamma_t }"
+    source = "section on doubly optimistic confidence bounds"
+
+
+@upper.register(KLUpper)
+@inlined
+def kl_upper_index(index: KLUpper, seen: Seen, t: int) -> float:
+    if seen.plays == 0:
+        return 1.0
+    # Pending plays count as plays of the same mean: a cohort spreads over the arms.
+    return kl_upper(mean(seen), budget(index.level, t) / (seen.plays + seen.pending))
+
+
+@exceeds.register(KLUpper)
+def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float) -> bool:
+    if seen.plays == 0:
+        return bar < 1.0
+    p = mean(seen)
+    return p > bar or (seen.plays + seen.pending) * divergence(p, bar) < budget(index.level, t)
+
+
+@ceiling.register(KLUpper)
+def kl_upper_ceiling(index: KLUpper, seen: Seen, t: int, before: float) -> float:
+    """One Newton step from the last ceiling: d is convex, so that it lands on an upper bound, and near the root."""
+    p = mean(seen) if seen.plays > 0 else 1.0
+    if not p + 1e-3 < before < 1.0:
+        return kl_upper_index(index, seen, t)
+    return newton_step(p, budget(index.level, t) / (seen.plays + seen.pending), before)
+
+
+@steady.register(KLUpper)
+@steady.register(KLLower)
+def kl_is_steady(index: KLUpper | KLLower) -> bool:
+    return True
+
+
+@width.register(KLLower)
+def kl_lower_width(index: KLLower) -> int:
+    return 1
+
+
+@start.register(KLLower)
+def kl_lower_start(index: KLLower, own: Numbers) -> None:
+    own[0] = 0.0
+
+
+@learn.register(KLLower)
+def kl_lower_learn(index: KLLower, seen: Seen, bit: int, alpha: float) -> None:
+    """The arm's own number is its risk evidence, N d_>(mean||alpha), which only a play changes."""
+    seen.own[0] = seen.plays * divergence_above(mean(seen), alpha)
+
+
+@permits.register(KLLower)
+def kl_lower_permits(index: KLLower, seen: Seen, t: int) -> bool:
+    """L <= alpha is N d_>(mean||alpha) <= gamma_t: no inversion is needed."""
+    return seen.own[0] <= 0.0 or seen.own[0] <= budget(index.level, t)
+
+
+@lower.register(KLLower)
+def kl_lower_index(index: KLLower, seen: Seen, t: int) -> float:
+    if seen.plays == 0:
+        return 0.0
+    return kl_lower(mean(seen), budget(index.level, t) / seen.plays)

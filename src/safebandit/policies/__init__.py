@@ -1,0 +1,1 @@
+"""Policies: rules that choose the next arm."""
