@@ -1,0 +1,58 @@
+"""Adaptive experiments that keep every choice safe: bandits with the risk limit inside the allocation rule.
+
+Names are imported when they are first used, so that `import safebandit` and the command line start at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from safebandit.version import __version__
+
+if TYPE_CHECKING:
+    from safebandit.errors import SafebanditError as SafebanditError
+    from safebandit.indices import BayesLower as BayesLower
+    from safebandit.indices import BayesUpper as BayesUpper
+    from safebandit.indices import KLLower as KLLower
+    from safebandit.indices import KLUpper as KLUpper
+    from safebandit.indices import SampledRisk as SampledRisk
+    from safebandit.indices import Thompson as Thompson
+    from safebandit.indices import lower as lower
+    from safebandit.indices import permits as permits
+    from safebandit.indices import upper as upper
+    from safebandit.instances import Instance as Instance
+    from safebandit.instances import instance_by_name as instance_by_name
+    from safebandit.policies import DoublyOptimistic as DoublyOptimistic
+    from safebandit.results import Result as Result
+    from safebandit.simulation import extend as extend
+    from safebandit.simulation import rerun as rerun
+    from safebandit.simulation import simulate as simulate
+    from safebandit.study import Study as Study
+    from safebandit.trial import Trial as Trial
+
+_HOMES = {
+    "errors": ["SafebanditError"],
+    "indices": [
+        "BayesLower", "BayesUpper", "KLLower", "KLUpper", "SampledRisk", "Thompson", "lower", "permits", "upper",
+    ],
+    "instances": ["Instance", "instance_by_name"],
+    "policies": ["DoublyOptimistic", "docb", "klbayes", "naive_ts", "slack_ts", "topsi", "tsbu"],
+    "results": ["Result"],
+    "simulation": ["extend", "rerun", "simulate"],
+    "study": ["Study"],
+    "trial": ["Trial"],
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from safebandit.dispatch import inlined
-from safebandit.streams import Stream, Streams, bernoulli_bit
+from safebandit.streams import Stream, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.float64]
@@ -70,11 +70,6 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int]) -> Arms:
     arms["key"] = keys
     arms["available"] = 1
     return arms
-
-
-def state_of(arms: Arms, stream: Streams) -> State:
-    """The state that compiled code works on; it points into `arms` and `stream`, which it changes."""
-    return State(arms[0], len(arms), stream[0], np.zeros(1, NOTES)[0])
 
 
 @intrinsic  # type: ignore[untyped-decorator]

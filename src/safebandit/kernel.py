@@ -1,16 +1,17 @@
-"""The compiled loop: play many trials of one policy on one law, one round after the other."""
+"""The compiled code: many trials of one policy on one law, and the single steps that a live trial takes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.arms import Counts, Numbers, State, at
-from safebandit.dispatch import compiled
+from safebandit.arms import Arms, Counts, Numbers, State, at
+from safebandit.dispatch import compiled, compiled_here
 from safebandit.instances.laws import draw
-from safebandit.policies.interface import begin, choose, learn_reward, learn_risk
+from safebandit.policies.interface import begin, choose, learn_reward, learn_risk, look
 from safebandit.streams import Streams
 
 # How often a running trial looks whether it should stop.
@@ -35,55 +36,121 @@ class Trials(NamedTuple):
     risk: Numbers
     none_permissible: Counts
     held: Counts
-    finished: NDArray[np.bool_]
 
 
-def _run_trial(
+def empty_trials(trials: int, checkpoints: int, arms: int) -> Trials:
+    """Room for so many trials."""
+    return Trials(
+        np.zeros((trials, checkpoints)),
+        np.zeros((trials, checkpoints), np.int64),
+        np.zeros((trials, arms), np.int64),
+        np.zeros((trials, arms)),
+        np.zeros((trials, arms)),
+        np.zeros(trials, np.int64),
+        np.zeros(trials, np.int64),
+    )
+
+
+def _run_trials(
     policy: Any,
     law: Any,
     alpha: float,
     costs: Costs,
     checkpoints: Counts,
-    state: State,
+    arms: Arms,
+    streams: Streams,
+    notes: Any,
     outcomes: Streams,
     out: Trials,
-    row: int,
     stop: Counts,
-) -> None:
-    """Play one trial to the last checkpoint and write it to `row` of `out`. One loop: it is the hot one."""
-    begin(policy, state, alpha)
-    t, rounds, none_permissible, held = 1, 0, 0, 0
-    for c in range(checkpoints.shape[0]):
-        while rounds < checkpoints[c]:
-            if rounds % STOP_EVERY == 0 and stop[0] != 0:
-                return
-            rounds += 1
-            k, none = choose(policy, state, t, alpha)
-            none_permissible += none
-            if k < 0:
-                # A round without a play does not move the clock: waiting never loosens the limit.
-                held += 1
-                continue
-            reward, risk = draw(law, k, outcomes[k])
+) -> int:
+    """Play trials to the last checkpoint, row by row; how many were finished before `stop` was set.
+
+    One long function, because it is the hot loop: arrays that cross a call are counted in and out.
+    """
+    count = arms.shape[1]
+    for i in range(arms.shape[0]):
+        state = State(arms[i, 0], count, streams[i], notes[i])
+        begin(policy, state, alpha)
+        t, rounds, none_permissible, held = 1, 0, 0, 0
+        for c in range(checkpoints.shape[0]):
+            while rounds < checkpoints[c]:
+                if rounds % STOP_EVERY == 0 and stop[0] != 0:
+                    return i
+                rounds += 1
+                k, none = choose(policy, state, t, alpha)
+                none_permissible += none
+                if k < 0:
+                    # A round without a play does not move the clock: waiting never loosens the limit.
+                    held += 1
+                    continue
+                reward, risk = draw(law, k, outcomes[i, k])
+                arm = at(state.first, k)
+                play = arm.asked
+                arm.asked = play + 1
+                learn_reward(policy, state, k, play, reward, alpha)
+                learn_risk(policy, state, k, play, risk, alpha)
+                t += 1
+            out.regret[i, c] = costs.hold * held
+            for k in range(count):
+                plays = at(state.first, k).asked
+                out.regret[i, c] += costs.regret[k] * plays
+                out.unsafe_plays[i, c] += plays if costs.unsafe[k] else 0
+        for k in range(count):
             arm = at(state.first, k)
-            play = arm.asked
-            arm.asked = play + 1
-            learn_reward(policy, state, k, play, reward, alpha)
-            learn_risk(policy, state, k, play, risk, alpha)
-            t += 1
-        out.regret[row, c] = costs.hold * held
-        for k in range(state.count):
-            plays = at(state.first, k).asked
-            out.regret[row, c] += costs.regret[k] * plays
-            out.unsafe_plays[row, c] += plays if costs.unsafe[k] else 0
-    for k in range(state.count):
-        arm = at(state.first, k)
-        out.plays[row, k] = arm.asked
-        out.reward[row, k] = arm.reward.total
-        out.risk[row, k] = arm.risk.total
-    out.none_permissible[row] = none_permissible
-    out.held[row] = held
-    out.finished[row] = True
+            out.plays[i, k] = arm.asked
+            out.reward[i, k] = arm.reward.total
+            out.risk[i, k] = arm.risk.total
+        out.none_permissible[i] = none_permissible
+        out.held[i] = held
+    return arms.shape[0]
 
 
-run_trial = compiled(_run_trial)
+# The steps of a live trial take arrays: Numba recognises their types faster than those of records.
+def _begin(policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float) -> None:
+    begin(policy, State(arms[0], len(arms), stream[0], notes[0]), alpha)
+
+
+def _decide(policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float, t: int) -> tuple[int, bool]:
+    return choose(policy, State(arms[0], len(arms), stream[0], notes[0]), t, alpha)
+
+
+def _learn(
+    policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float, k: int, play: int, reward: float, risk: float
+) -> None:
+    """Count what is known of one play; NaN says that it is not known yet."""
+    state = State(arms[0], len(arms), stream[0], notes[0])
+    if not np.isnan(reward):
+        learn_reward(policy, state, k, play, reward, alpha)
+    if not np.isnan(risk):
+        learn_risk(policy, state, k, play, risk, alpha)
+
+
+def _look(policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float, t: int, table: Numbers) -> None:
+    look(policy, State(arms[0], len(arms), stream[0], notes[0]), t, alpha, table)
+
+
+class Kernels(NamedTuple):
+    """The compiled steps, all from the same formulas."""
+
+    run_trials: Callable[..., int]
+    begin: Callable[..., None]
+    decide: Callable[..., tuple[int, bool]]
+    learn: Callable[..., None]
+    look: Callable[..., None]
+
+
+_STEPS = (_run_trials, _begin, _decide, _learn, _look)
+_KEPT_ON_DISK = Kernels(*map(compiled, _STEPS))
+_IN_THIS_PROCESS = Kernels(*map(compiled_here, _STEPS))
+
+
+def kernels_for(*values: Any) -> Kernels:
+    """The kernels for a policy (and a law): kept on disk if all of its types are ours, else in this process only."""
+    return _KEPT_ON_DISK if all(_is_ours(value) for value in values) else _IN_THIS_PROCESS
+
+
+def _is_ours(value: Any) -> bool:
+    if not hasattr(value, "_fields"):
+        return True
+    return type(value).__module__.startswith("safebandit.") and all(_is_ours(field) for field in value)

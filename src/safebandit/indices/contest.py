@@ -34,6 +34,9 @@ def _best(index: Any, state: State, t: int, floor: float) -> int:
         if arm.permitted == 0 or arm.ceiling < floor:
             continue
         u = upper(index, arm.reward, t, state.stream)
+        if not steady(index):
+            # Nobody else uses the ceiling then; it lets people see what was drawn.
+            arm.ceiling = u
         if u > top:
             best, top, ties = k, u, 1
         elif u == top:

@@ -22,6 +22,7 @@ class Thompson(NamedTuple):
     prior_b: float = 1.0
     formula = "U ~ Beta(R + prior_a, N - R + prior_b)"
     source = "Algorithms 2 and 3"
+    positive = ("prior_a", "prior_b")
 
 
 class SampledRisk(NamedTuple):
@@ -35,6 +36,8 @@ class SampledRisk(NamedTuple):
     prior_b: float = 1.0
     formula = "L ~ Beta(S + prior_a, N - S + prior_b) - slack * deviation * sqrt(log t)"
     source = "appendix on a naive Thompson sampling based safety index"
+    positive = ("prior_a", "prior_b")
+    not_negative = ("slack",)
 
 
 @upper.register(Thompson)

@@ -1,1 +1,21 @@
-"""Policies: rules that choose the next arm."""
+"""Policies: rules that choose the next arm. `catalogue` has them by name, `interface` the questions they answer."""
+
+from safebandit.policies.catalogue import (
+    POLICIES,
+    docb,
+    klbayes,
+    naive_ts,
+    policy_from_text,
+    policy_to_text,
+    prepare,
+    slack_ts,
+    topsi,
+    tsbu,
+)
+from safebandit.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.policies.interface import HOLD, WAIT, begin, choose, learn_reward, learn_risk, look, widths
+
+__all__ = [
+    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "begin", "choose", "docb", "klbayes", "learn_reward", "learn_risk",
+    "look", "naive_ts", "policy_from_text", "policy_to_text", "prepare", "slack_ts", "topsi", "tsbu", "widths",
+]  # fmt: skip

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import State, at, count_outcome
+from safebandit.arms import Numbers, State, at, count_outcome
 from safebandit.dispatch import compiled, inlined
-from safebandit.indices.interface import best, drawn, learn, lower, permits, start, steady, width
+from safebandit.indices.interface import best, drawn, learn, lower, permits, start, steady, upper, width
 from safebandit.policies.interface import (
     HOLD,
     LEAST_RISKY,
@@ -20,6 +20,7 @@ from safebandit.policies.interface import (
     choose,
     learn_reward,
     learn_risk,
+    look,
     widths,
 )
 from safebandit.streams import Stream, wins_tie
@@ -136,3 +137,17 @@ def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> 
             if wins_tie(ties, state.stream):
                 choice = k
     return choice
+
+
+@look.register(DoublyOptimistic)
+def _look(policy: DoublyOptimistic, state: State, t: int, alpha: float, table: Numbers) -> None:
+    for k in range(state.count):
+        arm = at(state.first, k)
+        table[k, 0] = lower(policy.safety, arm.risk, t, alpha, state.stream)
+        if drawn(policy.safety):
+            table[k, 1] = table[k, 0] <= alpha
+        else:
+            table[k, 1] = permits(policy.safety, arm.risk, t, alpha, state.stream)
+    for k in range(state.count):
+        arm = at(state.first, k)
+        table[k, 2] = upper(policy.reward, arm.reward, t, state.stream) if steady(policy.reward) else np.nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safebandit.arms import State
+from safebandit.arms import Numbers, State
 from safebandit.dispatch import generic
 
 # What `choose` answers instead of an arm.
@@ -40,4 +40,13 @@ def learn_reward(policy: object, state: State, k: int, play: int, value: float, 
 @generic
 def learn_risk(policy: object, state: State, k: int, play: int, value: float, alpha: float) -> None:
     """Count a risk of arm k, of its play number `play`."""
+    raise NotImplementedError
+
+
+@generic
+def look(policy: object, state: State, t: int, alpha: float, table: Numbers) -> None:
+    """For people: write each arm's lower risk index, whether it is permissible (0 or 1), and its reward index.
+
+    A reward index that is drawn is left as NaN; it is in the arm's `ceiling` after `choose`.
+    """
     raise NotImplementedError

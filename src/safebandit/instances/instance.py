@@ -1,0 +1,194 @@
+"""An instance: a supposed truth about every arm, the tolerated risk, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from safebandit.arms import Numbers
+from safebandit.errors import InstanceError, suggest
+from safebandit.instances import make
+from safebandit.instances.laws import draw
+from safebandit.streams import trial_streams
+
+Vector: TypeAlias = Sequence[float] | Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A problem: the law of every arm's reward and risk, and the tolerated mean risk alpha.
+
+    >>> instance = Instance.bernoulli(mu=[0.3, 0.5, 0.7], nu=[0.1, 0.2, 0.6], alpha=0.25)
+    >>> instance.best_arm, instance.unsafe_arms.tolist()
+    (1, [2])
+    """
+
+    law: Any
+    mu: Numbers
+    nu: Numbers
+    alpha: float
+    arms: tuple[str, ...]
+    name: str
+    recipe: Mapping[str, Any]
+    allow_infeasible: bool = False
+
+    def __post_init__(self) -> None:
+        make.check_unit("alpha", self.alpha)
+        if len(self.arms) != len(self.mu):
+            raise InstanceError(f"there are {len(self.mu)} arms but {len(self.arms)} names; give one name per arm")
+        if len(set(self.arms)) != len(self.arms):
+            raise InstanceError(f"names of arms must differ, got {', '.join(self.arms)}")
+        if not self.allow_infeasible and not (self.nu <= self.alpha).any():
+            safest = int(np.argmin(self.nu))
+            raise InstanceError(
+                f'no arm has mean risk <= {self.alpha:g} (smallest: {self.nu[safest]:g}, arm "{self.arms[safest]}"); '
+                "raise alpha, add a safe arm, or allow it (allow_infeasible)"
+            )
+
+    @staticmethod
+    def bernoulli(
+        mu: Vector,
+        nu: Vector,
+        alpha: float,
+        *,
+        correlation: float | Vector = 0.0,
+        arms: Sequence[str] | None = None,
+        name: str = "bernoulli",
+        allow_infeasible: bool = False,
+    ) -> Instance:
+        """Bits of means mu and nu, independent or with a given correlation between an arm's reward and risk."""
+        recipe = {"kind": "bernoulli", "mu": mu, "nu": nu, "correlation": correlation}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible)
+
+    @staticmethod
+    def beta(
+        mu: Vector,
+        nu: Vector,
+        alpha: float,
+        *,
+        deviation: float | Vector = 0.05,
+        arms: Sequence[str] | None = None,
+        name: str = "beta",
+        allow_infeasible: bool = False,
+    ) -> Instance:
+        """Independent Beta laws of means mu and nu and the given standard deviation (one, or one per arm)."""
+        recipe = {"kind": "beta", "mu": mu, "nu": nu, "deviation": deviation}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible)
+
+    @staticmethod
+    def finite(
+        outcomes: Sequence[Sequence[Sequence[float]]],
+        alpha: float,
+        *,
+        arms: Sequence[str] | None = None,
+        name: str = "finite",
+        allow_infeasible: bool = False,
+    ) -> Instance:
+        """Per arm a list of (reward, risk, probability)."""
+        recipe = {"kind": "finite", "outcomes": outcomes}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible)
+
+    @staticmethod
+    def from_data(
+        data: Any,
+        alpha: float,
+        *,
+        missing_risk: str = "refuse",
+        name: str | None = None,
+        allow_infeasible: bool = False,
+    ) -> Instance:
+        """Resample past outcomes: a CSV or Parquet file, or a table, with columns arm, reward, risk.
+
+        `missing_risk`: "refuse" (the default), "drop" the row, or count it as "worst", a risk of 1.
+        """
+        from safebandit.instances.data import read_outcomes
+
+        arms, outcomes = read_outcomes(data, missing_risk)
+        title = name or (Path(data).stem if isinstance(data, str | Path) else "data")
+        return Instance.finite(outcomes, alpha, arms=arms, name=title, allow_infeasible=allow_infeasible)
+
+    @staticmethod
+    def from_recipe(
+        recipe: Mapping[str, Any],
+        alpha: float,
+        *,
+        arms: Sequence[str] | None = None,
+        name: str = "instance",
+        allow_infeasible: bool = False,
+    ) -> Instance:
+        """An instance from its kind and that kind's parameters, as `to_dict` writes them."""
+        parameters = {key: value for key, value in recipe.items() if key != "kind"}
+        kind = recipe.get("kind", "bernoulli")
+        if kind not in make.KINDS:
+            raise InstanceError(f'unknown kind of instance "{kind}"; {suggest(str(kind), make.KINDS)}')
+        try:
+            law, mu, nu, plain = make.KINDS[kind](**parameters)
+        except TypeError as problem:
+            raise InstanceError(f"an instance of kind {kind}: {problem}") from None
+        names = tuple(str(arm) for arm in arms) if arms is not None else tuple(str(k) for k in range(len(mu)))
+        alpha = make.check_unit("alpha", alpha)
+        return Instance(law, mu, nu, alpha, names, name, {"kind": kind, **plain}, allow_infeasible)
+
+    def with_alpha(self, alpha: float) -> Instance:
+        """The same arms at another tolerated risk."""
+        return replace(self, alpha=make.check_unit("alpha", alpha))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the instance, as JSON can hold it; `from_dict` reads it back."""
+        return {
+            "name": self.name,
+            **self.recipe,
+            "arms": list(self.arms),
+            "alpha": self.alpha,
+            **({"allow_infeasible": True} if self.allow_infeasible else {}),
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> Instance:
+        """The instance that `to_dict` wrote."""
+        rest = dict(document)
+        if "alpha" not in rest:
+            raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha = 0.2, for example")
+        options = {key: rest.pop(key) for key in ("arms", "name", "allow_infeasible") if key in rest}
+        return Instance.from_recipe(rest, rest.pop("alpha"), **options)
+
+    @cached_property
+    def best_arm(self) -> int | None:
+        """The arm of the largest mean reward among those with mean risk <= alpha; None if there is none."""
+        safe = self.nu <= self.alpha
+        return int(np.argmax(np.where(safe, self.mu, -1.0))) if safe.any() else None
+
+    @cached_property
+    def best_mean(self) -> float:
+        """mu*, the best arm's mean reward; 0 where no arm is safe."""
+        return 0.0 if self.best_arm is None else float(self.mu[self.best_arm])
+
+    @cached_property
+    def unsafe_arms(self) -> Numbers:
+        """The arms with mean risk above alpha."""
+        return np.flatnonzero(self.nu > self.alpha)
+
+    @cached_property
+    def efficiency_gaps(self) -> Numbers:
+        """Delta: how far each mean reward lies below the best safe arm's, at least 0."""
+        return np.maximum(0.0, self.best_mean - self.mu)
+
+    @cached_property
+    def safety_gaps(self) -> Numbers:
+        """Gamma: how far each mean risk lies above alpha, at least 0."""
+        return np.maximum(0.0, self.nu - self.alpha)
+
+    @cached_property
+    def costs(self) -> Numbers:
+        """What one play of each arm costs: the larger of its two gaps (equation regret_def)."""
+        return np.maximum(self.efficiency_gaps, self.safety_gaps)
+
+    def draw(self, arm: int, count: int, *, seed: int = 0) -> Numbers:
+        """`count` outcomes of one arm, as rows (reward, risk): what a simulated trial with this seed would see."""
+        stream = trial_streams(seed, 0, len(self.mu)).arms[arm]
+        return np.array([draw(self.law, arm, stream) for _ in range(count)]).reshape(count, 2)

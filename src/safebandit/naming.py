@@ -1,0 +1,101 @@
+"""Values by name: `tsbu:schedule=theory` is the constructor `tsbu` called with schedule="theory"."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import Any, get_type_hints
+
+from safebandit.errors import SafebanditError, suggest
+
+
+def kebab(name: str) -> str:
+    """The name of a class or function as it is written on the command line.
+
+    >>> kebab("KLUpper"), kebab("slack_ts")
+    ('kl-upper', 'slack-ts')
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    return spaced.replace("_", "-").lower()
+
+
+def split_call(text: str, error: type[SafebanditError]) -> tuple[str, dict[str, str]]:
+    """A name and its parameters.
+
+    >>> split_call("slack-ts:slack=0.25", SafebanditError)
+    ('slack-ts', {'slack': '0.25'})
+    """
+    name, _, rest = text.strip().partition(":")
+    parameters: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in rest.split(","))):
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise error(f'a parameter is written name=value, got "{item}" in "{text}"')
+        if key.strip() in parameters:
+            raise error(f'parameter "{key.strip()}" is given twice in "{text}"')
+        parameters[key.strip()] = value.strip()
+    return name.strip(), parameters
+
+
+def call_by_name(
+    text: str, known: Mapping[str, Callable[..., Any]], what: str, error: type[SafebanditError]
+) -> Any:
+    """Call the constructor that `text` names, with the parameters that it gives."""
+    name, parameters = split_call(text, error)
+    if name not in known:
+        raise error(f'unknown {what} "{name}"; {suggest(name, known)}')
+    return call(known[name], parameters, f'{what} "{name}"', error)
+
+
+def call(constructor: Callable[..., Any], parameters: Mapping[str, Any], where: str, error: type[SafebanditError]) -> Any:
+    """Call `constructor` with parameters that may be texts, read by its annotations."""
+    accepted = inspect.signature(constructor).parameters
+    for key in parameters:
+        if key not in accepted:
+            names = suggest(key, accepted) if accepted else "it takes none"
+            raise error(f'{where} has no parameter "{key}"; {names}')
+    hints = get_type_hints(constructor)
+    try:
+        values = {key: read_value(key, value, hints.get(key, Any), error) for key, value in parameters.items()}
+        return constructor(**values)
+    except TypeError as problem:
+        raise error(f"{where}: {problem}") from None
+
+
+def read_value(key: str, value: Any, kind: Any, error: type[SafebanditError]) -> Any:
+    """`value` as the annotation `kind` wants it; texts are converted, wrong kinds are refused."""
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        return read_choice(key, value, kind, error)
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return value == "true"
+        raise error(f"{key} must be true or false, got {value!r}")
+    if kind in (int, float):
+        return read_number(key, value, kind, error)
+    return value
+
+
+def read_choice(key: str, value: Any, kind: type[IntEnum], error: type[SafebanditError]) -> IntEnum:
+    """A member of an enumeration, by itself or by its name."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and value in kind.__members__:
+        return kind[value]
+    raise error(f"{key} must be one of {', '.join(kind.__members__)}, got {value!r}")
+
+
+def read_number(key: str, value: Any, kind: type[int] | type[float], error: type[SafebanditError]) -> int | float:
+    """A finite number; a whole one where `kind` is int."""
+    noun = "a whole number" if kind is int else "a finite number"
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        raise error(f"{key} must be {noun}, got {value!r}") from None
+    if isinstance(value, bool) or not math.isfinite(number) or (kind is int and number != float(value)):
+        raise error(f"{key} must be {noun}, got {value!r}")
+    return number

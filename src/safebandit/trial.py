@@ -1,0 +1,262 @@
+"""A live trial: ask which arm the next unit gets, tell what happened, in any order, and be told why."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.arms import NOTES, new_arms
+from safebandit.errors import TrialError
+from safebandit.explanation import Explanation, explain_state
+from safebandit.instances.make import check_unit
+from safebandit.kernel import kernels_for
+from safebandit.naming import read_number
+from safebandit.policies import HOLD, WAIT, policy_from_text, policy_to_text, prepare, widths
+from safebandit.streams import STATE, trial_streams
+from safebandit.version import __version__
+
+FORMAT = 1
+DEFAULT_POLICY = "tsbu"
+
+
+class Ask(NamedTuple):
+    """The answer to `ask`: which arm the next unit gets, under which id; or why none is given."""
+
+    id: int | None
+    arm: str | None
+    reason: str
+
+    @property
+    def held(self) -> bool:
+        """Whether no arm was given."""
+        return self.arm is None
+
+
+class Difference(NamedTuple):
+    """A logged decision that recomputing does not give: its place in the log, and both arms (None: held)."""
+
+    position: int
+    id: int | None
+    logged: str | None
+    recomputed: str | None
+
+
+@dataclass
+class _Unit:
+    """One unit that was given an arm: which play of which arm, and what is known of its outcome."""
+
+    arm: int
+    play: int
+    reward: float | None = None
+    risk: float | None = None
+
+
+class Trial:
+    """An experiment in progress.
+
+    >>> trial = Trial(["placebo", "low", "high"], alpha=0.2, policy="tsbu", seed=7)
+    >>> unit = trial.ask()
+    >>> trial.tell(unit.id, reward=1, risk=0)
+    >>> trial.explain().chosen in trial.arms
+    True
+
+    An arm is given out only while its units with unknown risk are fewer than those with known risk (one is always
+    allowed), so that unresolved units do not pile up on an untested arm. While no arm is permissible, the trial
+    holds, unless its policy says otherwise (`when_none`).
+    """
+
+    def __init__(
+        self, arms: Sequence[str] | int, alpha: float, policy: Any = DEFAULT_POLICY, *, seed: int | None = None
+    ) -> None:
+        self.arms = _arm_names(arms)
+        try:
+            self.alpha = check_unit("alpha", alpha)
+        except ValueError as problem:
+            raise TrialError(str(problem)) from None
+        self.policy = policy_from_text(policy) if isinstance(policy, str) else policy
+        # A seed that nobody chose still has to be known, for the trial to be recomputed.
+        self.seed = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
+        if self.seed < 0:
+            raise TrialError(f"seed must be at least 0, got {seed}")
+        self.policy_text = policy if isinstance(policy, str) else policy_to_text(policy)
+        self._ready = prepare(self.policy, self.arms, "hold")
+        self._kernels = kernels_for(self._ready)
+        streams = trial_streams(self.seed, 0, len(self.arms))
+        self._stream = streams.policy.copy()
+        self._table = new_arms(streams.keys, widths(self._ready))
+        self._known = (self._ready, self._table, self._stream, np.zeros(1, NOTES), self.alpha)
+        self._kernels.begin(*self._known)
+        self._units: dict[int, _Unit] = {}
+        self.log: list[dict[str, Any]] = []
+
+    @property
+    def round(self) -> int:
+        """The round that the next unit given an arm will be, from 1."""
+        return len(self._units) + 1
+
+    @property
+    def pending(self) -> dict[int, str]:
+        """Units whose reward or risk is not known yet, with their arms."""
+        return {
+            number: self.arms[unit.arm]
+            for number, unit in self._units.items()
+            if unit.reward is None or unit.risk is None
+        }
+
+    def ask(self) -> Ask:
+        """Give the next unit an arm, or say why none is given."""
+        k, none = self._kernels.decide(*self._known, self.round)
+        if k < 0:
+            self.log.append({"event": "held", "none_permissible": bool(none)})
+            return Ask(None, None, self._hold_reason(k))
+        number = self.round
+        self._give(number, k)
+        self.log.append({"event": "asked", "id": number, "arm": self.arms[k]})
+        reason = "no arm is permissible; the policy's when_none rule gives this arm" if none else "largest reward index"
+        return Ask(number, self.arms[k], reason)
+
+    def tell(self, id: int, *, reward: float | None = None, risk: float | None = None) -> None:
+        """Say what happened to a unit: reward and risk together, or each when it is known.
+
+        The same value told again changes nothing; another value is refused.
+        """
+        unit = self._units.get(id) if isinstance(id, int | np.integer) else None
+        if unit is None:
+            known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
+            raise TrialError(f"no unit has the id {id!r}; {known}")
+        if reward is None and risk is None:
+            raise TrialError(f"nothing was told of unit {id}; give reward=, risk= or both")
+        new = {"reward": _news(id, "reward", unit.reward, reward), "risk": _news(id, "risk", unit.risk, risk)}
+        told = {name: value for name, value in new.items() if value is not None}
+        if not told:
+            return
+        self._learn(unit, told)
+        self.log.append({"event": "told", "id": int(id), **told})
+
+    def explain(self) -> Explanation:
+        """What is known of every arm now, who is permissible, and which arm the next `ask` gives, and why."""
+        return explain_state(self._ready, self._table, self._stream, self.round, self.alpha, self.arms)
+
+    def to_json(self) -> str:
+        """The whole trial as a text; `from_json` goes on exactly as this one would."""
+        document = {
+            "format": FORMAT,
+            "version": __version__,
+            "arms": list(self.arms),
+            "alpha": self.alpha,
+            "policy": self.policy_text,
+            "seed": self.seed,
+            "log": self.log,
+            "stream": [int(word) for word in self._stream[0]],
+        }
+        return json.dumps(document, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str, *, policy: Any = None) -> Trial:
+        """A trial as `to_json` left it; `policy` is needed only where it has no text of its own."""
+        document = _document(text)
+        trial = Trial(document["arms"], document["alpha"], policy or document["policy"], seed=document["seed"])
+        for event in document["log"]:
+            trial._repeat(event)
+        for name, word in zip(STATE.names or (), document["stream"], strict=True):
+            trial._stream[name] = word
+        return trial
+
+    def replay(self) -> list[Difference]:
+        """Recompute every decision from the log; where one differs from what was logged, say so.
+
+        After a difference the logged arm is taken, so that each decision is judged on what was known then.
+        """
+        twin = Trial(self.arms, self.alpha, self.policy, seed=self.seed)
+        differences = []
+        for position, event in enumerate(self.log):
+            if event["event"] == "told":
+                twin._repeat(event)
+                continue
+            k, _ = twin._kernels.decide(*twin._known, twin.round)
+            recomputed, logged = (self.arms[k] if k >= 0 else None), event.get("arm")
+            if recomputed != logged:
+                differences.append(Difference(position, event.get("id"), logged, recomputed))
+            twin._repeat(event)
+        return differences
+
+    def _repeat(self, event: Mapping[str, Any]) -> None:
+        """Do again what the log says was done, without deciding."""
+        if event["event"] == "asked":
+            self._give(event["id"], self.arms.index(event["arm"]))
+        elif event["event"] == "told":
+            told = {name: event[name] for name in ("reward", "risk") if name in event}
+            self._learn(self._units[event["id"]], told)
+        self.log.append(dict(event))
+
+    def _give(self, number: int, k: int) -> None:
+        arm = self._table[k]
+        self._units[number] = _Unit(k, int(arm["asked"]))
+        arm["asked"] += 1
+        arm["reward"]["pending"] += 1
+        arm["risk"]["pending"] += 1
+        self._set_available(k)
+
+    def _learn(self, unit: _Unit, told: Mapping[str, float]) -> None:
+        for name, value in told.items():
+            self._table[unit.arm][name]["pending"] -= 1
+            setattr(unit, name, value)
+        reward, risk = told.get("reward", math.nan), told.get("risk", math.nan)
+        self._kernels.learn(*self._known, unit.arm, unit.play, reward, risk)
+        self._set_available(unit.arm)
+
+    def _set_available(self, k: int) -> None:
+        risk = self._table[k]["risk"]
+        self._table[k]["available"] = risk["pending"] < max(1, risk["plays"])
+
+    def _hold_reason(self, code: int) -> str:
+        if code == WAIT:
+            return "every permissible arm waits for outcomes of units already given it; tell those first"
+        assert code == HOLD
+        return self.explain().why
+
+
+def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
+    names = tuple(str(k) for k in range(arms)) if isinstance(arms, int) else tuple(str(arm) for arm in arms)
+    if len(names) == 0:
+        raise TrialError("a trial needs at least one arm, got none")
+    if len(set(names)) != len(names):
+        raise TrialError(f"names of arms must differ, got {', '.join(names)}")
+    return names
+
+
+def _news(number: int, name: str, known: float | None, told: float | None) -> float | None:
+    """The value if it is news; None if nothing was told or the same is known; an error if it contradicts."""
+    if told is None:
+        return None
+    try:
+        value = check_unit(name, told)
+    except ValueError as problem:
+        raise TrialError(f"unit {number}: {problem}") from None
+    if known is None:
+        return value
+    if known != value:
+        raise TrialError(f"unit {number} already has {name} {known:g}, got {value:g}; an outcome is told once")
+    return None
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
+    wanted = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream"}
+    if not isinstance(document, dict) or not wanted <= set(document):
+        raise TrialError("the text is JSON, but not a trial that to_json wrote")
+    if document["format"] != FORMAT or document["version"] != __version__:
+        raise TrialError(
+            f"the trial was saved by version {document['version']} (format {document['format']}), this is {__version__} "
+            f"(format {FORMAT}); go on with the version that it was begun with"
+        )
+    return document
