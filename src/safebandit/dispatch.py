@@ -37,6 +37,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 UNUSED_AFTER_DAYS = 30
+# A file with compiled code has one of these words: it decorates a function, or registers a formula.
+SOURCE_OF_FORMULAS = (b"safebandit.dispatch", b".register(")
 
 
 @functools.cache
@@ -44,12 +46,14 @@ def cache_folder() -> Path:
     """Where compiled code is kept: the user's cache, one folder per state of the sources.
 
     Numba notices an edit in the file of the function it compiles, not in the files of the functions
-    that one calls; a folder named after a hash of all our sources cannot serve an old formula.
+    that one calls; a folder named after a hash of all sources of formulas cannot serve an old one.
     """
-    digest = hashlib.sha256(f"{numba.__version__}".encode())
+    digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
     for source in sorted(package.rglob("*.py")):
-        digest.update(str(source.relative_to(package)).encode() + source.read_bytes())
+        text = source.read_bytes()
+        if any(mark in text for mark in SOURCE_OF_FORMULAS):
+            digest.update(str(source.relative_to(package)).encode() + text)
     base = Path(os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("safebandit"))
     folder = base / f"compiled-{digest.hexdigest()[:16]}"
     try:

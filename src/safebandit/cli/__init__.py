@@ -1,0 +1,66 @@
+"""The command line. Each command is a file here; the heavy imports are inside them, so that it starts at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.results import extend, rerun, show
+from safebandit.cli.simulate import simulate
+from safebandit.errors import SafebanditError
+from safebandit.version import __version__
+
+# Typer brings its own copy of Click or imports it, by version; its errors have this base either way.
+UsageMistake = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="safebandit",
+    help="Adaptive experiments that keep every choice safe.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (simulate, show, extend, rerun, policies, instances):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"safebandit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Adaptive experiments that keep every choice safe."""
+
+
+def main() -> None:
+    """Run a command; a mistake gives one line and exit status 2, Ctrl-C gives 130."""
+    try:
+        status = app(standalone_mode=False)
+    except SafebanditError as mistake:
+        _fail(f"{type(mistake).__name__}: {mistake}")
+    except UsageMistake as mistake:
+        context = getattr(mistake, "ctx", None)
+        command = context.command_path if context else "safebandit"
+        _fail(f"{mistake.format_message().rstrip('.')}; see {command} --help")
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("interrupted: no trial was finished, nothing was kept", err=True)
+        sys.exit(130)
+    except OSError as mistake:
+        _fail(f"{mistake.strerror}: {mistake.filename}")
+    else:
+        sys.exit(status or 0)
+
+
+def _fail(message: str) -> None:
+    typer.echo(" ".join(message.split()), err=True)
+    sys.exit(2)

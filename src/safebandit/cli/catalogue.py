@@ -1,0 +1,93 @@
+"""`safebandit policies` and `safebandit instances`: what there is, with formulas and places in the paper."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+
+
+def policies(json: Json = False) -> None:
+    """List the policies and indices: name, parameters, formula, place in the paper."""
+    from safebandit.cli.show import console, print_json
+
+    document = catalogue()
+    if json:
+        print_json([document])
+        return
+    from rich.table import Table
+
+    screen = console()
+    for title, entries in document.items():
+        table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+        for heading in ("name", "parameters", "formula", "source"):
+            table.add_column(heading, overflow="fold")
+        for entry in entries:
+            table.add_row(entry["name"], entry["parameters"], entry["formula"], entry["source"])
+        screen.print(table)
+        screen.print()
+    screen.print("Any reward index goes with any safety index: kl-upper+bayes-lower:safety.schedule=theory")
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Every policy and index that there is, as the tables and the docs show them."""
+    from safebandit.policies.catalogue import POLICIES, reward_indices, safety_indices
+
+    listed = [
+        {
+            "name": name,
+            "parameters": _parameters(entry.constructor),
+            "formula": entry.formula,
+            "source": entry.source,
+            "about": inspect.getdoc(entry.constructor),
+        }
+        for name, entry in POLICIES.items()
+    ]
+    return {"policies": listed, "reward indices": _indices(reward_indices()), "safety indices": _indices(safety_indices())}
+
+
+def _indices(kinds: dict[str, type]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "parameters": _parameters(kind),
+            "formula": getattr(kind, "formula", ""),
+            "source": getattr(kind, "source", ""),
+            "about": (inspect.getdoc(kind) or "").partition("\n")[0],
+        }
+        for name, kind in kinds.items()
+    ]
+
+
+def _parameters(constructor: Any) -> str:
+    parts = []
+    for name, parameter in inspect.signature(constructor).parameters.items():
+        default = getattr(parameter.default, "name", parameter.default)
+        parts.append(name if default is None or default is parameter.empty else f"{name}={default}")
+    return ", ".join(parts)
+
+
+def instances(json: Json = False) -> None:
+    """List the data sets of the paper: name, alpha, mean rewards and mean risks."""
+    from safebandit.cli.show import console, print_json
+    from safebandit.instances import NAMED
+
+    made = {name: constructor() for name, constructor in NAMED.items()}
+    if json:
+        print_json([{name: instance.to_dict() for name, instance in made.items()}])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("name", "alpha", "mu", "nu", "about"):
+        table.add_column(heading, overflow="fold")
+    for name, instance in made.items():
+        takes = inspect.signature(NAMED[name]).parameters
+        shown = f"{name}:i=1..10" if takes else name
+        about = inspect.getdoc(NAMED[name]) or ""
+        means = [", ".join(f"{value:g}" for value in vector) for vector in (instance.mu, instance.nu)]
+        table.add_row(shown, f"{instance.alpha:g}", *means, about)
+    console().print(table)

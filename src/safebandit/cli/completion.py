@@ -1,0 +1,17 @@
+"""What the shell offers when a name is half typed."""
+
+from __future__ import annotations
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """Names of policies that begin so."""
+    from safebandit.policies import POLICIES
+
+    return [name for name in POLICIES if name.startswith(incomplete)]
+
+
+def complete_instance(incomplete: str) -> list[str]:
+    """Names of instances that begin so."""
+    from safebandit.instances import NAMED
+
+    return [name for name in NAMED if name.startswith(incomplete)]

@@ -1,0 +1,72 @@
+"""`safebandit show`, `extend` and `rerun`: what can be done with a saved result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+File = Annotated[Path, typer.Argument(help="A result.parquet that simulate wrote.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+Workers = Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")]
+
+
+def show(file: File, json: Json = False) -> None:
+    """Print the summary of a saved result."""
+    from safebandit.cli.show import print_json, print_result
+    from safebandit.results import Result
+
+    result = Result.load(file)
+    if json:
+        print_json([result.to_dict()])
+    else:
+        print_result(result)
+
+
+def extend(
+    file: File,
+    trials: Annotated[int, typer.Option(help="How many trials there shall be in the end.")],
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Add trials to a saved result: the same as if all had been run at once."""
+    from safebandit.cli.show import print_json, print_result, progress_bar, save_result
+    from safebandit.results import Result
+    from safebandit.simulation import extend as add_trials
+
+    result = Result.load(file)
+    with progress_bar() as progress:
+        result = add_trials(result, trials=trials, workers=workers, progress=progress)
+    result.save(file)
+    if file.name == "result.parquet":
+        save_result(result, file.parent)
+    if json:
+        print_json([result.to_dict()])
+    else:
+        print_result(result)
+    if result.interrupted:
+        typer.echo(f"interrupted: the result now has {result.trials} trials", err=True)
+        return 130
+    return 0
+
+
+def rerun(file: File, workers: Workers = None) -> int:
+    """Run a saved result again from itself, and say whether every trial came out the same."""
+    from safebandit.cli.show import progress_bar
+    from safebandit.results import Result
+    from safebandit.simulation import rerun as run_again
+
+    result = Result.load(file)
+    with progress_bar() as progress:
+        again = run_again(result, workers=workers, progress=progress)
+    if again.interrupted:
+        typer.echo("interrupted: nothing was compared", err=True)
+        return 130
+    same = again.same_trials(result)
+    version = result.specification.version
+    typer.echo(
+        f"{result.trials:,} trials of {len(result.policies)} policies, made by version {version}: "
+        + ("identical, bit for bit" if same else "different")
+    )
+    return 0 if same else 1

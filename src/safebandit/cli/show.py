@@ -1,0 +1,148 @@
+"""How results appear: tables on stdout, progress on stderr, files in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from safebandit.results import Result
+    from safebandit.simulation import Progress as Tell
+    from safebandit.simulation import Step
+
+WIDE = 150
+STATISTICS = {"mean": "mean", "se": "s.e.", "median": "median", "q05": "5 %", "q95": "95 %", "q99": "99 %", "max": "worst"}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that does not fold tables when nobody looks at it."""
+    shown = Console(stderr=stderr, highlight=False)
+    return shown if shown.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Tell]:
+    """A bar on stderr where it is a terminal; elsewhere a line for every tenth of the work."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield _lines()
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("simulating", total=None)
+
+        def tell(step: Step) -> None:
+            million = 1e6
+            bar.update(
+                task, description=f"{step.what} (million rounds)", completed=math.ceil(step.done / million),
+                total=math.ceil(step.total / million),
+            )  # fmt: skip
+
+        yield tell
+
+
+def _lines() -> Tell:
+    said = {"tenths": -1}
+
+    def tell(step: Step) -> None:
+        tenths = 10 * step.done // step.total
+        if tenths > said["tenths"]:
+            said["tenths"] = tenths
+            typer.echo(f"{10 * tenths:3d} % of {step.total:,} rounds ({step.what})", err=True)
+
+    return tell
+
+
+def print_json(documents: Sequence[dict[str, Any]]) -> None:
+    """One document, or a list of them where there are several; numbers that do not exist are null."""
+    clean = [_without_nan(document) for document in documents]
+    typer.echo(json.dumps(clean[0] if len(clean) == 1 else clean, allow_nan=False))
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_result(result: Result) -> None:
+    """The summary of a result: regret and unsafe plays, then plays per arm."""
+    document = result.to_dict()
+    screen = console()
+    title = (
+        f"{document['instance']['name']}, alpha {document['alpha']:g}: {document['trials']:,} trials of "
+        f"{document['horizon']:,} rounds, seed {document['seed']}"
+    )
+    screen.print(f"\n[bold]{title}[/bold]")
+    screen.print(_statistics_table(document["policies"]))
+    screen.print(_plays_table(result, document["policies"]))
+
+
+def _statistics_table(policies: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("policy")
+    table.add_column("")
+    for heading in STATISTICS.values():
+        table.add_column(heading, justify="right")
+    for policy, summary in policies.items():
+        for metric, label in (("regret", "regret"), ("unsafe_plays", "unsafe plays")):
+            numbers = [_figure(summary[metric][name]) for name in STATISTICS]
+            table.add_row(policy if metric == "regret" else "", label, *numbers)
+    return table
+
+
+def _plays_table(result: Result, policies: dict[str, Any]) -> Table:
+    instance = result.specification.instance
+    table = Table(box=None, pad_edge=False, header_style="bold", title="mean plays per arm", title_justify="left")
+    table.add_column("policy")
+    for k, arm in enumerate(instance.arms):
+        mark = " (best)" if k == instance.best_arm else " (unsafe)" if k in instance.unsafe_arms else ""
+        table.add_column(f"{arm}{mark}", justify="right")
+    table.add_column("none permissible", justify="right")
+    table.add_column("held", justify="right")
+    table.add_column("rounds/s", justify="right")
+    for policy, summary in policies.items():
+        speed = summary["rounds_per_second"]
+        cells = [_figure(plays) for plays in summary["plays"]]
+        cells += [_figure(summary["none_permissible"]), _figure(summary["held"])]
+        table.add_row(policy, *cells, "-" if speed is None else f"{speed:,.0f}")
+    return table
+
+
+def _figure(value: float) -> str:
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def save_results(results: Sequence[Result], folder: Path) -> None:
+    """Every result with its table and pictures; several get a folder each."""
+    for result in results:
+        instance = result.specification.instance
+        name = re.sub(r"[^\w.=-]+", "-", f"{instance.name}-alpha-{instance.alpha:g}")
+        save_result(result, folder if len(results) == 1 else folder / name)
+
+
+def save_result(result: Result, folder: Path) -> None:
+    """result.parquet, summary.csv, curves and boxes as PNG and SVG."""
+    from safebandit import plots
+
+    path = result.save(folder / "result.parquet")
+    summary = result.summary()
+    summary.columns = [" ".join(column) for column in summary.columns]
+    summary.to_csv(folder / "summary.csv")
+    pictures = [plots.save(plots.curves(result), folder / "curves"), plots.save(plots.boxes(result), folder / "boxes")]
+    written = [path, folder / "summary.csv", *pictures]
+    typer.echo("results: " + ", ".join(str(name) for name in written), err=True)

@@ -1,0 +1,126 @@
+"""`safebandit simulate`: a problem and some policies in, a table, pictures and a file out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from safebandit.cli.completion import complete_instance, complete_policy
+from safebandit.errors import InstanceError, SimulationError, StudyError
+
+if TYPE_CHECKING:
+    from safebandit.study import Study
+
+
+def simulate(
+    study: Annotated[Path | None, typer.Argument(help="A TOML file with a grid of instances, alphas, policies.")] = None,
+    instance: Annotated[
+        str | None, typer.Option(help="A data set of the paper, by name.", autocompletion=complete_instance)
+    ] = None,
+    mu: Annotated[str | None, typer.Option(help="Mean rewards, one per arm: .36,.34")] = None,
+    nu: Annotated[str | None, typer.Option(help="Mean risks, one per arm: .16,.26")] = None,
+    correlation: Annotated[str | None, typer.Option(help="Between reward and risk: one number or one per arm.")] = None,
+    arms: Annotated[str | None, typer.Option(help="Names of the arms, separated by commas.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Past outcomes to resample: CSV or Parquet, arm,reward,risk.")] = None,
+    missing_risk: Annotated[str, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.")] = "refuse",
+    alpha: Annotated[float | None, typer.Option(help="The tolerated mean risk.")] = None,
+    allow_infeasible: Annotated[bool, typer.Option(help="Accept that no arm has mean risk <= alpha.")] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="A policy by name, such as tsbu:schedule=theory; may be repeated.", autocompletion=complete_policy),
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Rounds per trial.  [default: 10000]")] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials per policy.  [default: 100]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Fixes all random numbers.  [default: 0]")] = None,
+    checkpoints: Annotated[str | None, typer.Option(help="log, linear, or rounds: 100,1000.  [default: log]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the result, its table and its pictures.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+) -> int:
+    """Simulate policies on a problem, many trials at once, and compare them in pairs."""
+    from safebandit.cli.show import print_json, print_result, progress_bar, save_results
+
+    settings = {
+        "horizon": horizon,
+        "trials": trials,
+        "seed": seed,
+        "checkpoints": _checkpoints(checkpoints),
+        "policies": policy or None,
+    }
+    given = {key: value for key, value in settings.items() if value is not None}
+    problem = {
+        "instance": instance, "mu": mu, "nu": nu, "correlation": correlation, "arms": arms, "data": data, "alpha": alpha,
+    }  # fmt: skip
+    if study is not None:
+        plan = _from_file(study, given, problem)
+    else:
+        plan = _from_flags(given, problem, missing_risk, allow_infeasible)
+    with progress_bar() as progress:
+        results = plan.run(workers=workers, progress=progress)
+    if json:
+        print_json([result.to_dict() for result in results])
+    else:
+        for result in results:
+            print_result(result)
+    if out is not None:
+        save_results(results, out)
+    if results[-1].interrupted or len(results) < len(plan.instances):
+        typer.echo(f"interrupted: kept {results[-1].trials} trials of the last instance", err=True)
+        return 130
+    return 0
+
+
+def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> Study:
+    from safebandit.study import Study
+
+    for key, value in problem.items():
+        if value is not None:
+            raise StudyError(f"--{key} cannot be given together with a study file; write it into {path}")
+    return Study.load(path, **given)
+
+
+def _from_flags(given: dict[str, Any], problem: dict[str, Any], missing_risk: str, allow_infeasible: bool) -> Study:
+    from safebandit.study import Study
+
+    sources = [name for name in ("instance", "mu", "data") if problem[name] is not None]
+    if len(sources) != 1:
+        got = " and ".join(f"--{name}" for name in sources) or "none"
+        raise InstanceError(f"give a problem by --instance, by --mu and --nu, by --data, or a study file; got {got}")
+    entry: dict[str, Any] = {}
+    if problem["alpha"] is not None:
+        entry["alpha"] = problem["alpha"]
+    if allow_infeasible:
+        entry["allow_infeasible"] = True
+    if problem["instance"] is not None:
+        entry["name"] = problem["instance"]
+    elif problem["data"] is not None:
+        entry |= {"data": str(problem["data"]), "missing_risk": missing_risk}
+    else:
+        if problem["nu"] is None:
+            raise InstanceError("--mu needs --nu, the mean risks; give one per arm")
+        entry |= {"kind": "bernoulli", "mu": _numbers("mu", problem["mu"]), "nu": _numbers("nu", problem["nu"])}
+        if problem["correlation"] is not None:
+            values = _numbers("correlation", problem["correlation"])
+            entry["correlation"] = values[0] if len(values) == 1 else values
+        if problem["arms"] is not None:
+            entry["arms"] = [name.strip() for name in problem["arms"].split(",")]
+    document = {"policies": ["docb", "topsi", "tsbu"], **given, "instances": [entry]}
+    return Study.from_dict(document)
+
+
+def _numbers(what: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InstanceError(f'--{what} must be numbers separated by commas, got "{text}"') from None
+
+
+def _checkpoints(text: str | None) -> str | list[int] | None:
+    if text is None or text in ("log", "linear"):
+        return text
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SimulationError(f'--checkpoints must be log, linear, or rounds separated by commas, got "{text}"') from None
