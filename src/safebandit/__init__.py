@@ -20,10 +20,17 @@ if TYPE_CHECKING:
     from safebandit.indices import Thompson as Thompson
     from safebandit.indices import lower as lower
     from safebandit.indices import permits as permits
+    from safebandit.indices import steady as steady
     from safebandit.indices import upper as upper
     from safebandit.instances import Instance as Instance
     from safebandit.instances import instance_by_name as instance_by_name
     from safebandit.policies import DoublyOptimistic as DoublyOptimistic
+    from safebandit.policies import docb as docb
+    from safebandit.policies import klbayes as klbayes
+    from safebandit.policies import naive_ts as naive_ts
+    from safebandit.policies import slack_ts as slack_ts
+    from safebandit.policies import topsi as topsi
+    from safebandit.policies import tsbu as tsbu
     from safebandit.results import Result as Result
     from safebandit.simulation import extend as extend
     from safebandit.simulation import rerun as rerun
@@ -34,7 +41,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "errors": ["SafebanditError"],
     "indices": [
-        "BayesLower", "BayesUpper", "KLLower", "KLUpper", "SampledRisk", "Thompson", "lower", "permits", "upper",
+        "BayesLower", "BayesUpper", "KLLower", "KLUpper", "SampledRisk", "Thompson", "lower", "permits", "steady",
+        "upper",
     ],
     "instances": ["Instance", "instance_by_name"],
     "policies": ["DoublyOptimistic", "docb", "klbayes", "naive_ts", "slack_ts", "topsi", "tsbu"],
@@ -45,7 +53,7 @@ _HOMES = {
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME_OF]
+__all__ = ["__version__", *_HOME_OF]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,8 @@
 """What has been seen of every arm: the record that indices read and that a play changes.
 
-One NumPy structured array holds all arms, so that compiled code passes one pointer, memory is contiguous, and a live
-trial can save it as it is. Per arm: how often it was given out (`asked`), the `key` that fixes the bits of the Bernoulli
-reduction, whether it may be given out now (`available`), and for its `reward` and its `risk` each
+One NumPy structured array holds all arms, so that compiled code passes one pointer and memory is contiguous. Per arm:
+how often it was given out (`asked`), the `key` that fixes the bits of the Bernoulli reduction, whether it may be given
+out now (`available`), and for its `reward` and its `risk` each
 
     plays    plays whose outcome is known          pending  plays whose outcome is not known yet
     total    the sum of the known outcomes         own      numbers that the index itself keeps
@@ -13,7 +13,8 @@ The rest are notes that a policy takes to skip work whose outcome is certain; th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from llvmlite import ir
@@ -39,7 +40,7 @@ class State(NamedTuple):
     """
 
     first: Any
-    count: int
+    size: int
     stream: Stream
     notes: Any
 
@@ -72,9 +73,7 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int]) -> Arms:
     return arms
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def at(typing_context: Any, first: Any, k: Any) -> Any:
-    """The record `k` places after `first` in their array."""
+def _record_at(typing_context: Any, first: Any, k: Any) -> Any:
     element = ir.ArrayType(ir.IntType(8), first.size)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -83,8 +82,12 @@ def at(typing_context: Any, first: Any, k: Any) -> Any:
     return first(first, types.intp), generate
 
 
+# The record `k` places after `first` in their array: at(first, k).
+at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
+
+
 @inlined
-def count_outcome(seen: Seen, key: int, draw: int, value: float) -> int:
+def count_outcome(seen: Seen, key: np.uint64, draw: int, value: float) -> int:
     """Add one known outcome to a quantity; its reduced bit, fixed by the arm's key and `draw`, is returned."""
     bit = bernoulli_bit(key, draw, value)
     seen.plays += 1

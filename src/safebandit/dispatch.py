@@ -35,7 +35,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Untyped on purpose: Numba's own hints do not know all of its options.
+_njit: Any = numba.njit
+_config: Any = numba.config
 UNUSED_AFTER_DAYS = 30
 # A file with compiled code has one of these words: it decorates a function, or registers a formula.
 SOURCE_OF_FORMULAS = (b"safebandit.dispatch", b".register(")
@@ -83,29 +86,29 @@ def _remove_unused(base: Path, *, keep: Path) -> None:
 @contextlib.contextmanager
 def _numba_cache() -> Iterator[None]:
     """Numba reads its cache folder when a function is decorated; ours must not leak into others'."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(cache_folder())
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        _config.CACHE_DIR = before
 
 
 def compiled(function: F) -> F:
     """Compile `function` at its first call, without the GIL, and keep the machine code on disk."""
     with _numba_cache():
-        return numba.njit(cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+        return _njit(cache=True, **OPTIONS)(function)
 
 
 def inlined(function: F) -> F:
     """Compile a small function into each of its compiled callers, where a call would cost more than the work."""
     with _numba_cache():
-        return numba.njit(cache=True, forceinline=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+        return _njit(cache=True, forceinline=True, **OPTIONS)(function)
 
 
 def compiled_here(function: F) -> F:
     """The same, in this process only: for formulas from outside the package, whose edits we cannot see."""
-    return numba.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
+    return _njit(**OPTIONS)(function)
 
 
 class GenericFunction(Generic[P, R]):
@@ -116,7 +119,8 @@ class GenericFunction(Generic[P, R]):
         self.name = stub.__name__
         self.arity = len(inspect.signature(stub).parameters)
         functools.update_wrapper(self, stub)
-        overload(self, strict=False, jit_options={**OPTIONS, "forceinline": True})(self._resolve)
+        options: Any = {**OPTIONS, "forceinline": True}
+        overload(self, strict=False, jit_options=options)(self._resolve)
 
     def __call__(self, *args: P.args, **_: P.kwargs) -> R:
         return self._formula(type(args[0]))(*args)
@@ -149,10 +153,10 @@ class GenericFunction(Generic[P, R]):
             return formula
         if not 1 <= wanted < self.arity:
             raise PolicyError(f"a formula for {self.name} takes 1 to {self.arity} arguments, got {wanted}")
-        inner = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(formula)
+        inner = _njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(formula)
 
         def padded(*args: Any) -> R:
-            return inner(*args[:wanted])  # type: ignore[no-any-return]
+            return inner(*args[:wanted])
 
         return padded
 
@@ -163,8 +167,7 @@ class GenericFunction(Generic[P, R]):
         raise PolicyError(f"{kind.__name__} has no formula for {self.name}; add @{self.name}.register({kind.__name__})")
 
     def _resolve(self, *args: Any) -> Callable[..., R] | None:
-        first = args[0]
-        kind = first.instance_class if isinstance(first, types.BaseNamedTuple) else object
+        kind = getattr(args[0], "instance_class", object) if isinstance(args[0], types.BaseNamedTuple) else object
         return self._formula(kind)
 
 

@@ -53,7 +53,9 @@ class Explanation:
         return f"{head}\n{self.table().to_string(na_rep='-', float_format=lambda x: f'{x:.4f}')}"
 
     def _repr_html_(self) -> str:
-        return str(self.table().style.set_caption(f"round {self.round}: {self.chosen or 'hold'} ({self.why})").to_html())
+        return str(
+            self.table().style.set_caption(f"round {self.round}: {self.chosen or 'hold'} ({self.why})").to_html()
+        )
 
 
 def explain_state(
@@ -94,7 +96,8 @@ def _why(k: int, none: bool, names: tuple[str, ...], risks: Any, alpha: float, f
     if none:
         least = int(np.nanargmin(risks)) if not np.isnan(risks).all() else 0
         rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"
-        return f'no arm is permissible: every lower risk index is above {alpha:g} (smallest: {risks[least]:.4g}, "{names[least]}"); {rule}'
+        smallest = f'{risks[least]:.4g}, "{names[least]}"'
+        return f"no arm is permissible: every lower risk index is above {alpha:g} (smallest: {smallest}); {rule}"
     if first_plays:
         return "every arm is played once before any index is asked"
     return "largest reward index among the permissible arms"

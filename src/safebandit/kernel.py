@@ -140,9 +140,9 @@ class Kernels(NamedTuple):
     look: Callable[..., None]
 
 
-_STEPS = (_run_trials, _begin, _decide, _learn, _look)
-_KEPT_ON_DISK = Kernels(*map(compiled, _STEPS))
-_IN_THIS_PROCESS = Kernels(*map(compiled_here, _STEPS))
+_STEPS: tuple[Any, ...] = (_run_trials, _begin, _decide, _learn, _look)
+_KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
+_IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 
 
 def kernels_for(*values: Any) -> Kernels:

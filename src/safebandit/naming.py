@@ -40,9 +40,7 @@ def split_call(text: str, error: type[SafebanditError]) -> tuple[str, dict[str, 
     return name.strip(), parameters
 
 
-def call_by_name(
-    text: str, known: Mapping[str, Callable[..., Any]], what: str, error: type[SafebanditError]
-) -> Any:
+def call_by_name(text: str, known: Mapping[str, Callable[..., Any]], what: str, error: type[SafebanditError]) -> Any:
     """Call the constructor that `text` names, with the parameters that it gives."""
     name, parameters = split_call(text, error)
     if name not in known:
@@ -50,7 +48,9 @@ def call_by_name(
     return call(known[name], parameters, f'{what} "{name}"', error)
 
 
-def call(constructor: Callable[..., Any], parameters: Mapping[str, Any], where: str, error: type[SafebanditError]) -> Any:
+def call(
+    constructor: Callable[..., Any], parameters: Mapping[str, Any], where: str, error: type[SafebanditError]
+) -> Any:
     """Call `constructor` with parameters that may be texts, read by its annotations."""
     accepted = inspect.signature(constructor).parameters
     for key in parameters:

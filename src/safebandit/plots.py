@@ -19,7 +19,7 @@ LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
 COLOURS = ("#1b3a5c", "#c44e1b", "#4f9a6b", "#8a5fb0", "#b8860b", "#5fb0c9", "#d77fa1", "#7f7f7f")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKERS = "osD^vP*X"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.grid": True,
     "grid.alpha": 0.25,
@@ -41,8 +41,8 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
             colour = COLOURS[i % len(COLOURS)]
             axis.fill_between(times, low, high, color=colour, alpha=0.12, linewidth=0)
             axis.plot(
-                times, values.mean(axis=0), color=colour, linestyle=DASHES[i % len(DASHES)], label=policy, linewidth=1.8,
-                marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15), markersize=4,
+                times, values.mean(axis=0), label=policy, color=colour, linestyle=DASHES[i % len(DASHES)],
+                linewidth=1.8, marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15), markersize=4,
             )  # fmt: skip
         axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, times[-1]))
         axis.set_ylim(bottom=0)
@@ -102,4 +102,3 @@ def _title(figure: Figure, result: Result, note: str) -> None:
     specification = result.specification
     name, alpha = specification.instance.name, specification.instance.alpha
     figure.suptitle(f"{name}, alpha = {alpha:g}, {result.trials:,} trials ({note})", fontsize=11)
-

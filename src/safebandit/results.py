@@ -119,14 +119,21 @@ class Result:
         }
 
     def rounds_per_second(self, policy: str) -> float | None:
-        """Rounds per second of one core's time; None for a result that was loaded or not timed."""
+        """Rounds per second of one core's time; None where the result was not timed."""
         seconds = self.seconds.get(policy, 0.0)
         return self.trials * self.specification.horizon / seconds if seconds > 0 else None
 
     def summary(self) -> pd.DataFrame:
-        """One row per policy: regret and unsafe plays at the horizon, mean plays per arm, rounds with no permissible arm."""
+        """One row per policy: regret and unsafe plays at the horizon, mean plays per arm, rounds with no arm allowed."""
         import pandas as pd
 
+        table = pd.DataFrame.from_dict(self.summary_rows(), orient="index")
+        table.columns = pd.MultiIndex.from_tuples(list(next(iter(self.summary_rows().values()))))
+        table.index.name = "policy"
+        return table
+
+    def summary_rows(self) -> dict[str, dict[tuple[str, str], float]]:
+        """The same without pandas, by policy and by pairs such as ("regret", "mean")."""
         rows = {}
         for policy in self.policies:
             document = self._policy_summary(policy)
@@ -135,10 +142,7 @@ class Result:
             row |= {("plays", arm): plays for arm, plays in zip(names, document["plays"], strict=True)}
             row |= {("rounds", name): document[name] for name in ("none_permissible", "held")}
             rows[policy] = row
-        table = pd.DataFrame.from_dict(rows, orient="index")
-        table.columns = pd.MultiIndex.from_tuples(table.columns)
-        table.index.name = "policy"
-        return table
+        return rows
 
     def per_trial(self) -> pd.DataFrame:
         """One row per policy and trial: regret, unsafe plays, rounds with no permissible arm, plays per arm."""
@@ -199,12 +203,12 @@ class Result:
         tables = []
         for policy, trials in self.by_policy.items():
             columns: dict[str, Any] = {
-                "policy": pa.array([policy] * self.trials),
-                "trial": pa.array(np.arange(self.trials)),
+                "policy": _text_column(policy, self.trials),
+                "trial": _column(np.arange(self.trials)),
             }
             for name, values in trials._asdict().items():
                 columns[name] = _column(values)
-            tables.append(pa.table(columns))
+            tables.append(pa.Table.from_arrays(list(columns.values()), names=list(columns)))
         return pa.concat_tables(tables).replace_schema_metadata({_METADATA: json.dumps(document)})
 
     @staticmethod
@@ -252,10 +256,22 @@ def _standard_error(values: Numbers) -> float:
 
 
 def _column(values: Any) -> Any:
+    """An Arrow column from its bytes; pyarrow's own conversion would import pandas, 70 MB, to look at an array."""
     import pyarrow as pa
 
-    flat = pa.array(np.ascontiguousarray(values).ravel())
-    return flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    flat = np.ascontiguousarray(values)
+    kind = pa.float64() if flat.dtype == np.float64 else pa.int64()
+    column = pa.Array.from_buffers(kind, flat.size, [None, pa.py_buffer(flat)])
+    return column if flat.ndim == 1 else pa.FixedSizeListArray.from_arrays(column, flat.shape[1])
+
+
+def _text_column(text: str, count: int) -> Any:
+    """The same text in every row, also from bytes."""
+    import pyarrow as pa
+
+    word = text.encode()
+    offsets = np.arange(count + 1, dtype=np.int32) * len(word)
+    return pa.Array.from_buffers(pa.utf8(), count, [None, pa.py_buffer(offsets), pa.py_buffer(word * count)])
 
 
 def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
@@ -280,7 +296,9 @@ def _read_trials(table: pa.Table, specification: Specification, trials: int) -> 
         for name in Trials._fields:
             column = part.column(name).combine_chunks()
             nested = hasattr(column, "flatten") and column.type.num_fields == 1
-            values = column.flatten().to_numpy(zero_copy_only=False) if nested else column.to_numpy(zero_copy_only=False)
+            values = (
+                column.flatten().to_numpy(zero_copy_only=False) if nested else column.to_numpy(zero_copy_only=False)
+            )
             columns.append(values.reshape(trials, -1).copy() if nested else values.copy())
         by_policy[policy] = Trials(*columns)
     return by_policy

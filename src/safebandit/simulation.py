@@ -86,8 +86,8 @@ def extend(
         raise SimulationError(f"the result already has {result.trials} trials, more than {trials}; ask for more")
     if result.specification.version != __version__:
         raise ResultError(
-            f"the result was made by version {result.specification.version}, this is {__version__}: adding trials would "
-            "mix the two; run it again instead"
+            f"the result was made by version {result.specification.version}, this is {__version__}: adding trials "
+            "would mix the two; run it again instead"
         )
     chosen = _policies_of(result, policies)
     if trials == result.trials:
@@ -133,7 +133,9 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
     """
     if isinstance(checkpoints, str):
         if checkpoints not in ("log", "linear"):
-            raise SimulationError(f'checkpoints must be "log", "linear" or rounds from 1 to {horizon}, got "{checkpoints}"')
+            raise SimulationError(
+                f'checkpoints must be "log", "linear" or rounds from 1 to {horizon}, got "{checkpoints}"'
+            )
         space = np.geomspace if checkpoints == "log" else np.linspace
         return np.unique(np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon))).astype(np.int64))
     times = [_at_least("a checkpoint", value, 1, "a round") for value in checkpoints]
@@ -201,6 +203,10 @@ def _run_chunk(job: _Job, trials: range) -> tuple[Trials, int, float]:
     return out, finished, time.perf_counter() - began
 
 
+def _say_nothing(_: Step) -> None:
+    """For those who want no progress shown."""
+
+
 def _chunks(trials: range, horizon: int, workers: int) -> list[range]:
     size = max(1, min(MAX_CHUNK_TRIALS, CHUNK_ROUNDS // horizon, -(-len(trials) // workers)))
     return [trials[i : i + size] for i in range(0, len(trials), size)]
@@ -215,7 +221,7 @@ def _run(
 ) -> Result:
     """All trials of all policies, chunk by chunk; after Ctrl-C, those before the first unfinished chunk."""
     workers = default_workers() if workers is None else _at_least("workers", workers, 1, "threads")
-    tell = progress or (lambda step: None)
+    tell = progress or _say_nothing
     stop = np.zeros(1, np.int64)
     jobs = [_job(label, policy, specification, stop) for label, policy in policies.items()]
     total = len(trials) * specification.horizon * len(jobs)

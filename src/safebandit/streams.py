@@ -68,7 +68,7 @@ def trial_streams(seed: int, trial: int, arms: int) -> TrialStreams:
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(trial,))
     words = sequence.generate_state(WORDS * (arms + 1), np.uint64).reshape(arms + 1, WORDS)
-    keys = words[1:, -1].copy()
+    keys: NDArray[np.uint64] = words[1:, -1].astype(np.uint64)
     words[:, -1] = 1
     states = words.view(STATE)[:, 0]
     mix(states)

@@ -85,7 +85,11 @@ class Study:
         """Progress through one instance as progress through the study."""
         if progress is None:
             return None
-        name = f"{self.instances[number].name} at alpha {self.instances[number].alpha:g}" if len(self.instances) > 1 else ""
+        name = (
+            f"{self.instances[number].name} at alpha {self.instances[number].alpha:g}"
+            if len(self.instances) > 1
+            else ""
+        )
 
         def tell(step: Step) -> None:
             what = f"{name}: {step.what}" if name else step.what

@@ -121,12 +121,12 @@ class Trial:
         reason = "no arm is permissible; the policy's when_none rule gives this arm" if none else "largest reward index"
         return Ask(number, self.arms[k], reason)
 
-    def tell(self, id: int, *, reward: float | None = None, risk: float | None = None) -> None:
+    def tell(self, id: Any, *, reward: float | None = None, risk: float | None = None) -> None:
         """Say what happened to a unit: reward and risk together, or each when it is known.
 
         The same value told again changes nothing; another value is refused.
         """
-        unit = self._units.get(id) if isinstance(id, int | np.integer) else None
+        unit = self._units.get(int(id)) if isinstance(id, int | np.integer) else None
         if unit is None:
             known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
             raise TrialError(f"no unit has the id {id!r}; {known}")
@@ -256,7 +256,7 @@ def _document(text: str) -> dict[str, Any]:
         raise TrialError("the text is JSON, but not a trial that to_json wrote")
     if document["format"] != FORMAT or document["version"] != __version__:
         raise TrialError(
-            f"the trial was saved by version {document['version']} (format {document['format']}), this is {__version__} "
-            f"(format {FORMAT}); go on with the version that it was begun with"
+            f"the trial was saved by version {document['version']} (format {document['format']}), this is "
+            f"{__version__} (format {FORMAT}); go on with the version that it was begun with"
         )
     return document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,13 +14,13 @@ from safebandit.errors import SafebanditError
 from safebandit.version import __version__
 
 # Typer brings its own copy of Click or imports it, by version; its errors have this base either way.
-UsageMistake = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+UsageMistake: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 app = typer.Typer(
     name="safebandit",
     help="Adaptive experiments that keep every choice safe.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (simulate, show, extend, rerun, policies, instances):
@@ -45,7 +45,7 @@ def options(
 def main() -> None:
     """Run a command; a mistake gives one line and exit status 2, Ctrl-C gives 130."""
     try:
-        status = app(standalone_mode=False)
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="safebandit")
     except SafebanditError as mistake:
         _fail(f"{type(mistake).__name__}: {mistake}")
     except UsageMistake as mistake:

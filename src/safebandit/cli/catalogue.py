@@ -46,16 +46,22 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
         }
         for name, entry in POLICIES.items()
     ]
-    return {"policies": listed, "reward indices": _indices(reward_indices()), "safety indices": _indices(safety_indices())}
+    return {
+        "policies": listed,
+        "reward indices": _indices(reward_indices()),
+        "safety indices": _indices(safety_indices()),
+    }
 
 
 def _indices(kinds: dict[str, type]) -> list[dict[str, Any]]:
+    from safebandit.indices import DESCRIPTIONS, Description
+
     return [
         {
             "name": name,
             "parameters": _parameters(kind),
-            "formula": getattr(kind, "formula", ""),
-            "source": getattr(kind, "source", ""),
+            "formula": DESCRIPTIONS.get(kind, Description()).formula,
+            "source": DESCRIPTIONS.get(kind, Description()).source,
             "about": (inspect.getdoc(kind) or "").partition("\n")[0],
         }
         for name, kind in kinds.items()

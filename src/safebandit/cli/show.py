@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import math
 import re
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
     from safebandit.simulation import Step
 
 WIDE = 150
-STATISTICS = {"mean": "mean", "se": "s.e.", "median": "median", "q05": "5 %", "q95": "95 %", "q99": "99 %", "max": "worst"}
+STATISTICS = {
+    "mean": "mean",
+    "se": "s.e.",
+    "median": "median",
+    "q05": "5 %",
+    "q95": "95 %",
+    "q99": "99 %",
+    "max": "worst",
+}
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -37,7 +46,13 @@ def progress_bar() -> Iterator[Tell]:
     if not screen.is_terminal:
         yield _lines()
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("simulating", total=None)
 
@@ -140,9 +155,11 @@ def save_result(result: Result, folder: Path) -> None:
     from safebandit import plots
 
     path = result.save(folder / "result.parquet")
-    summary = result.summary()
-    summary.columns = [" ".join(column) for column in summary.columns]
-    summary.to_csv(folder / "summary.csv")
+    rows = result.summary_rows()
+    with (folder / "summary.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["policy", *(" ".join(column) for column in next(iter(rows.values())))])
+        writer.writerows([policy, *row.values()] for policy, row in rows.items())
     pictures = [plots.save(plots.curves(result), folder / "curves"), plots.save(plots.boxes(result), folder / "boxes")]
     written = [path, folder / "summary.csv", *pictures]
     typer.echo("results: " + ", ".join(str(name) for name in written), err=True)

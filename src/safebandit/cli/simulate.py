@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    study: Annotated[Path | None, typer.Argument(help="A TOML file with a grid of instances, alphas, policies.")] = None,
+    study: Annotated[
+        Path | None, typer.Argument(help="A TOML file with a grid of instances, alphas, policies.")
+    ] = None,
     instance: Annotated[
         str | None, typer.Option(help="A data set of the paper, by name.", autocompletion=complete_instance)
     ] = None,
@@ -23,13 +25,19 @@ def simulate(
     nu: Annotated[str | None, typer.Option(help="Mean risks, one per arm: .16,.26")] = None,
     correlation: Annotated[str | None, typer.Option(help="Between reward and risk: one number or one per arm.")] = None,
     arms: Annotated[str | None, typer.Option(help="Names of the arms, separated by commas.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Past outcomes to resample: CSV or Parquet, arm,reward,risk.")] = None,
-    missing_risk: Annotated[str, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.")] = "refuse",
+    data: Annotated[
+        Path | None, typer.Option(help="Past outcomes to resample: CSV or Parquet, arm,reward,risk.")
+    ] = None,
+    missing_risk: Annotated[
+        str, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.")
+    ] = "refuse",
     alpha: Annotated[float | None, typer.Option(help="The tolerated mean risk.")] = None,
     allow_infeasible: Annotated[bool, typer.Option(help="Accept that no arm has mean risk <= alpha.")] = False,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy by name, such as tsbu:schedule=theory; may be repeated.", autocompletion=complete_policy),
+        typer.Option(
+            help="A policy by name, such as tsbu:schedule=theory; may be repeated.", autocompletion=complete_policy
+        ),
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Rounds per trial.  [default: 10000]")] = None,
     trials: Annotated[int | None, typer.Option(help="Trials per policy.  [default: 100]")] = None,
@@ -50,9 +58,8 @@ def simulate(
         "policies": policy or None,
     }
     given = {key: value for key, value in settings.items() if value is not None}
-    problem = {
-        "instance": instance, "mu": mu, "nu": nu, "correlation": correlation, "arms": arms, "data": data, "alpha": alpha,
-    }  # fmt: skip
+    problem: dict[str, Any] = {"instance": instance, "mu": mu, "nu": nu, "correlation": correlation, "arms": arms}
+    problem |= {"data": data, "alpha": alpha}
     if study is not None:
         plan = _from_file(study, given, problem)
     else:
@@ -123,4 +130,6 @@ def _checkpoints(text: str | None) -> str | list[int] | None:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise SimulationError(f'--checkpoints must be log, linear, or rounds separated by commas, got "{text}"') from None
+        raise SimulationError(
+            f'--checkpoints must be log, linear, or rounds separated by commas, got "{text}"'
+        ) from None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from safebandit.arms import Numbers, Seen
 from safebandit.bounds import beta_quantile, binomial_tail, next_tail
 from safebandit.dispatch import inlined
-from safebandit.indices.interface import exceeds, learn, lower, permits, start, steady, upper, width
+from safebandit.indices.interface import described, exceeds, learn, lower, permits, start, steady, upper, width
 
 
 class Schedule(IntEnum):
@@ -45,20 +45,24 @@ def risk_level(schedule: int, plays: int, t: int, alpha: float) -> float:
     return delta
 
 
+@described(
+    "U = Q(Beta(R+1, N-R), 1 - delta_t), 1 where R = N",
+    "Algorithm 3 by x -> 1-x",
+)
 class BayesUpper(NamedTuple):
     """The (1 - delta_t) quantile of the reward's posterior, the mirror image of `BayesLower`."""
 
     schedule: Schedule = Schedule.practical
-    formula = "U = Q(Beta(R+1, N-R), 1 - delta_t), 1 where R = N"
-    source = "Algorithm 3 by x -> 1-x"
 
 
+@described(
+    "L = Q(Beta(S, N-S+1), delta_t), 0 where S = 0",
+    "Algorithm 3",
+)
 class BayesLower(NamedTuple):
     """The delta_t quantile of the risk's posterior: L = Q(Beta(S, N-S+1), delta_t), and 0 where S = 0."""
 
     schedule: Schedule = Schedule.practical
-    formula = "L = Q(Beta(S, N-S+1), delta_t), 0 where S = 0"
-    source = "Algorithm 3"
 
 
 @inlined

@@ -29,7 +29,7 @@ def _best(index: Any, state: State, t: int, floor: float) -> int:
     Arms whose ceiling is below `floor` cannot win, and are passed over; from minus infinity it is the definition.
     """
     best, top, ties = -1, -np.inf, 0
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted == 0 or arm.ceiling < floor:
             continue
@@ -75,7 +75,7 @@ def _best_of_steady(index: Any, state: State, t: int) -> int:
 def _highest_ceiling(index: Any, state: State, t: int, but: int) -> tuple[int, float]:
     """Which permitted arm, `but` one, has the highest ceiling; ceilings out of date are computed anew."""
     rival, bar = but, -np.inf
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted == 0 or k == but:
             continue
@@ -85,5 +85,3 @@ def _highest_ceiling(index: Any, state: State, t: int, but: int) -> tuple[int, f
         if arm.ceiling > bar:
             rival, bar = k, arm.ceiling
     return rival, bar
-
-

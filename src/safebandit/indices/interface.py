@@ -7,9 +7,38 @@ largest one is found by computing all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
 from safebandit.arms import Numbers, Seen, State
 from safebandit.dispatch import generic
 from safebandit.streams import Stream
+
+K = TypeVar("K", bound=type)
+
+
+class Description(NamedTuple):
+    """What people read of an index, and which of its parameters must be above, or not below, 0."""
+
+    formula: str = ""
+    source: str = ""
+    positive: tuple[str, ...] = ()
+    not_negative: tuple[str, ...] = ()
+
+
+DESCRIPTIONS: dict[type, Description] = {}
+
+
+def described(
+    formula: str, source: str = "", *, positive: tuple[str, ...] = (), not_negative: tuple[str, ...] = ()
+) -> Callable[[K], K]:
+    """Say of an index what its formula is, where it comes from, and which parameters must not be negative."""
+
+    def note(kind: K) -> K:
+        DESCRIPTIONS[kind] = Description(formula, source, positive, not_negative)
+        return kind
+
+    return note
 
 
 @generic
@@ -50,7 +79,7 @@ def best(index: object, state: State, t: int) -> int:
 
 @generic
 def steady(index: object) -> bool:
-    """Whether the index draws no random number and, between two plays of the arm, never grows less optimistic with t."""
+    """Whether the index draws nothing and, between two plays of the arm, never grows less optimistic with t."""
     raise NotImplementedError
 
 

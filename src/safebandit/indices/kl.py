@@ -9,7 +9,7 @@ from typing import NamedTuple
 from safebandit.arms import Numbers, Seen, mean
 from safebandit.bounds import divergence, divergence_above, kl_lower, kl_upper, newton_step
 from safebandit.dispatch import inlined
-from safebandit.indices.interface import ceiling, exceeds, learn, lower, permits, start, steady, upper, width
+from safebandit.indices.interface import ceiling, described, exceeds, learn, lower, permits, start, steady, upper, width
 
 
 class Level(IntEnum):
@@ -28,20 +28,24 @@ def budget(level: int, t: int) -> float:
     return log_t
 
 
+@described(
+    "U = max{ q >= mean : N d(mean||q) <= gamma_t }",
+    "section on doubly optimistic confidence bounds",
+)
 class KLUpper(NamedTuple):
     """The largest mean that the data do not refute: U = max{ q : N d(mean||q) <= gamma_t }."""
 
     level: Level = Level.practical
-    formula = "U = max{ q >= mean : N d(mean||q) <= gamma_t }"
-    source = "section on doubly optimistic confidence bounds"
 
 
+@described(
+    "L = min{ q <= mean : N d(mean||q) <= gamma_t }",
+    "section on doubly optimistic confidence bounds",
+)
 class KLLower(NamedTuple):
     """The smallest mean risk that the data do not refute: L = min{ q : N d(mean||q) <= gamma_t }."""
 
     level: Level = Level.practical
-    formula = "L = min{ q <= mean : N d(mean||q) <= gamma_t }"
-    source = "section on doubly optimistic confidence bounds"
 
 
 @upper.register(KLUpper)

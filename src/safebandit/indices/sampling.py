@@ -8,23 +8,31 @@ from typing import NamedTuple
 from safebandit.arms import Numbers, Seen, State, at
 from safebandit.bounds import beta_quantile, binomial_tail
 from safebandit.dispatch import compiled, inlined
-from safebandit.indices.interface import best, drawn, learn, lower, start, upper, width
+from safebandit.indices.interface import best, described, drawn, learn, lower, start, upper, width
 from safebandit.streams import Stream, beta, uniform
 
 SCREEN = 1.0 / 64.0
 LOG_SCREEN = 4.1588830833596715
 
 
+@described(
+    "U ~ Beta(R + prior_a, N - R + prior_b)",
+    "Algorithms 2 and 3",
+    positive=("prior_a", "prior_b"),
+)
 class Thompson(NamedTuple):
     """A draw from the reward's posterior under a Beta(prior_a, prior_b) prior."""
 
     prior_a: float = 1.0
     prior_b: float = 1.0
-    formula = "U ~ Beta(R + prior_a, N - R + prior_b)"
-    source = "Algorithms 2 and 3"
-    positive = ("prior_a", "prior_b")
 
 
+@described(
+    "L ~ Beta(S + prior_a, N - S + prior_b) - slack * deviation * sqrt(log t)",
+    "appendix on a naive Thompson sampling based safety index",
+    positive=("prior_a", "prior_b"),
+    not_negative=("slack",),
+)
 class SampledRisk(NamedTuple):
     """A draw from the risk's posterior, less a slack; `slack` = 0 is the paper's naive scheme.
 
@@ -34,10 +42,6 @@ class SampledRisk(NamedTuple):
     slack: float = 0.0
     prior_a: float = 1.0
     prior_b: float = 1.0
-    formula = "L ~ Beta(S + prior_a, N - S + prior_b) - slack * deviation * sqrt(log t)"
-    source = "appendix on a naive Thompson sampling based safety index"
-    positive = ("prior_a", "prior_b")
-    not_negative = ("slack",)
 
 
 @upper.register(Thompson)
@@ -76,12 +80,12 @@ def thompson_learn(index: Thompson, seen: Seen) -> None:
 def best_of_thompson(index: Thompson, state: State, t: int) -> int:
     """The arm of the largest draw, without drawing every arm.
 
-    The arm of about the largest posterior mean is drawn, x. Another arm exceeds x with a chance of at most SCREEN where x is
-    above its own limit: one uniform w then settles most rounds. Where w < SCREEN, the arm exceeds x if w is below
+    The arm of about the largest posterior mean is drawn, x. Another arm exceeds x with a chance of at most SCREEN where
+    x is above its own limit: one uniform w then settles most rounds. Where w < SCREEN, the arm exceeds x if w is below
     the exact chance, and its draw is the number that it exceeds with chance w.
     """
     winner, mean = -1, -math.inf
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         arm.ceiling = math.nan
         if arm.permitted and arm.reward.own[0] > mean:
@@ -91,7 +95,7 @@ def best_of_thompson(index: Thompson, state: State, t: int) -> int:
     first, arm = winner, at(state.first, winner)
     x = thompson_upper(index, arm.reward, t, state.stream)
     arm.ceiling = x
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted == 0 or k == first:
             continue

@@ -32,10 +32,7 @@ def read_outcomes(data: Any, missing_risk: str) -> tuple[list[str], Outcomes]:
 def _read_table(data: Any) -> pd.DataFrame:
     import pandas as pd
 
-    if isinstance(data, pd.DataFrame):
-        table = data.copy()
-    else:
-        table = _read_file(Path(data))
+    table = data.copy() if isinstance(data, pd.DataFrame) else _read_file(Path(data))
     for column in COLUMNS:
         if column not in table.columns:
             raise InstanceError(f'the data have no column "{column}"; {suggest(column, map(str, table.columns))}')
@@ -48,6 +45,7 @@ def _read_table(data: Any) -> pd.DataFrame:
 
 def _read_file(path: Path) -> pd.DataFrame:
     import pandas as pd
+    import pyarrow as pa
 
     if not path.is_file():
         raise InstanceError(f"there is no file {path}")
@@ -57,7 +55,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         if path.suffix.lower() in (".parquet", ".pq"):
             return pd.read_parquet(path)
         return pd.read_csv(path, dtype={"arm": str}, skipinitialspace=True)
-    except Exception as problem:  # readers raise many kinds; each means that the file is not such a table
+    except (ValueError, OSError, pa.ArrowException) as problem:
         raise InstanceError(f"{path} cannot be read as a table: {str(problem).splitlines()[0]}") from None
 
 
@@ -86,8 +84,8 @@ def _with_risks(table: pd.DataFrame, missing_risk: str) -> pd.DataFrame:
     if missing_risk == "refuse":
         row = int(missing.to_numpy().argmax())
         raise InstanceError(
-            f"{int(missing.sum())} of {len(table)} rows have no risk (first: row {row + 1}); a missing risk never counts "
-            'as safe: say missing_risk="drop" to leave them out or "worst" to count them as risk 1'
+            f"{int(missing.sum())} of {len(table)} rows have no risk (first: row {row + 1}); a missing risk never "
+            'counts as safe: say missing_risk="drop" to leave them out or "worst" to count them as risk 1'
         )
     if missing_risk == "worst":
         return table.fillna({"risk": 1.0})

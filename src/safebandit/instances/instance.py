@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from safebandit.arms import Numbers
+from safebandit.arms import Counts, Numbers
 from safebandit.errors import InstanceError, suggest
 from safebandit.instances import make
 from safebandit.instances.laws import draw
@@ -169,9 +169,9 @@ class Instance:
         return 0.0 if self.best_arm is None else float(self.mu[self.best_arm])
 
     @cached_property
-    def unsafe_arms(self) -> Numbers:
+    def unsafe_arms(self) -> Counts:
         """The arms with mean risk above alpha."""
-        return np.flatnonzero(self.nu > self.alpha)
+        return np.flatnonzero(self.nu > self.alpha).astype(np.int64)
 
     @cached_property
     def efficiency_gaps(self) -> Numbers:

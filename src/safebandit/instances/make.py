@@ -59,7 +59,9 @@ def bernoulli(mu: Any, nu: Any, correlation: Any = 0.0) -> Made:
     low, high = np.maximum(0.0, rewards + risks - 1.0), np.minimum(rewards, risks)
     for k in range(len(rewards)):
         if not low[k] - 1e-12 <= both[k] <= high[k] + 1e-12 or (scale[k] == 0.0 and rho[k] != 0.0):
-            bounds = [(limit - rewards[k] * risks[k]) / scale[k] if scale[k] > 0 else 0.0 for limit in (low[k], high[k])]
+            bounds = [
+                (limit - rewards[k] * risks[k]) / scale[k] if scale[k] > 0 else 0.0 for limit in (low[k], high[k])
+            ]
             raise InstanceError(
                 f"correlation of arm {k} must lie in [{bounds[0]:.4g}, {bounds[1]:.4g}] for mu = {rewards[k]:g} "
                 f"and nu = {risks[k]:g}, got {rho[k]:g}"

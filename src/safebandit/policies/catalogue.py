@@ -8,7 +8,19 @@ from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from safebandit.errors import PolicyError, suggest
-from safebandit.indices import BayesLower, KLLower, KLUpper, Level, SampledRisk, Schedule, Thompson, lower, upper
+from safebandit.indices import (
+    DESCRIPTIONS,
+    BayesLower,
+    Description,
+    KLLower,
+    KLUpper,
+    Level,
+    SampledRisk,
+    Schedule,
+    Thompson,
+    lower,
+    upper,
+)
 from safebandit.naming import call, call_by_name, kebab, read_number, read_value, split_call
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.policies.interface import LEAST_RISKY, choose
@@ -118,16 +130,18 @@ def _pair_from_text(text: str) -> DoublyOptimistic:
     reward_name, _, safety_name = name.partition("+")
     groups: dict[str, dict[str, Any]] = {"reward": {}, "safety": {}, "": {}}
     for key, value in parameters.items():
-        group, dot, rest = key.rpartition(".")
+        group, _, rest = key.rpartition(".")
         if group not in groups:
-            raise PolicyError(f'parameter "{key}" must begin with "reward." or "safety.", or be when_none or each_first')
+            raise PolicyError(
+                f'parameter "{key}" must begin with "reward." or "safety.", or be when_none or each_first'
+            )
         groups[group][rest] = value
     reward = _index(reward_name, reward_indices(), "reward index", groups["reward"])
     safety = _index(safety_name, safety_indices(), "safety index", groups["safety"])
     for key in groups[""]:
         if key not in ("when_none", "each_first"):
             raise PolicyError(f'unknown parameter "{key}"; {suggest(key, ("when_none", "each_first"))}')
-    return call(DoublyOptimistic, {"reward": reward, "safety": safety, **groups[""]}, "policy", PolicyError)  # type: ignore[no-any-return]
+    return call(DoublyOptimistic, {"reward": reward, "safety": safety, **groups[""]}, "policy", PolicyError)
 
 
 def _index(name: str, known: Mapping[str, type], what: str, parameters: Mapping[str, Any]) -> Any:
@@ -184,16 +198,14 @@ def _checked(index: Any, question: Any, what: str) -> Any:
     """An index with its parameters read by their annotations and held to the rules of its class."""
     kind = type(index)
     if not hasattr(index, "_fields") or not any(question.knows(base) for base in kind.__mro__[:-1]):
-        raise PolicyError(
-            f"a {what} is a NamedTuple with a formula registered for {question.name}, got {index!r}"
-        )
-    hints = get_type_hints(kind)
+        raise PolicyError(f"a {what} is a NamedTuple with a formula registered for {question.name}, got {index!r}")
+    hints, rules = get_type_hints(kind), DESCRIPTIONS.get(kind, Description())
     values = {}
     for key, value in index._asdict().items():
         values[key] = read_value(key, value, hints.get(key, Any), PolicyError)
-        if key in getattr(kind, "positive", ()) and not values[key] > 0:
+        if key in rules.positive and not values[key] > 0:
             raise PolicyError(f"{key} of {kind.__name__} must be above 0, got {value!r}")
-        if key in getattr(kind, "not_negative", ()) and not values[key] >= 0:
+        if key in rules.not_negative and not values[key] >= 0:
             raise PolicyError(f"{key} of {kind.__name__} must be at least 0, got {value!r}")
     # Plain numbers: compiled code compares them, and Numba recognises their types fastest.
     return kind(**{key: int(value) if isinstance(value, IntEnum) else value for key, value in values.items()})

@@ -49,7 +49,7 @@ def _widths(policy: DoublyOptimistic) -> tuple[int, int]:
 
 @begin.register(DoublyOptimistic)
 def _begin(policy: DoublyOptimistic, state: State, alpha: float) -> None:
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         start(policy.reward, arm.reward.own, alpha)
         start(policy.safety, arm.risk.own, alpha)
@@ -74,14 +74,14 @@ def _learn_risk(policy: DoublyOptimistic, state: State, k: int, play: int, value
 @choose.register(DoublyOptimistic)
 def _choose(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> tuple[int, bool]:
     stream = state.stream
-    if policy.each_first and t <= state.count:
-        for k in range(state.count):
+    if policy.each_first and t <= state.size:
+        for k in range(state.size):
             arm = at(state.first, k)
             if arm.asked == 0 and arm.available:
                 return k, False
     before = (stream.a, stream.b, stream.c, stream.counter)
     open_arms, safe_arms = 0, 0
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         if t >= arm.ask_gate_at:
             _ask_gate(policy.safety, arm, t, alpha, stream)
@@ -125,7 +125,7 @@ def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> 
     if policy.when_none != LEAST_RISKY:
         return HOLD
     choice, least, ties = HOLD, np.inf, 0
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         bound = lower(policy.safety, arm.risk, t, alpha, state.stream)
         if arm.available == 0:
@@ -141,13 +141,13 @@ def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> 
 
 @look.register(DoublyOptimistic)
 def _look(policy: DoublyOptimistic, state: State, t: int, alpha: float, table: Numbers) -> None:
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         table[k, 0] = lower(policy.safety, arm.risk, t, alpha, state.stream)
         if drawn(policy.safety):
             table[k, 1] = table[k, 0] <= alpha
         else:
             table[k, 1] = permits(policy.safety, arm.risk, t, alpha, state.stream)
-    for k in range(state.count):
+    for k in range(state.size):
         arm = at(state.first, k)
         table[k, 2] = upper(policy.reward, arm.reward, t, state.stream) if steady(policy.reward) else np.nan

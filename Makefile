@@ -1,0 +1,41 @@
+# make run    the main job: simulate the drug trial, write its table and pictures to results/
+# make test   all tests
+# make check  style, types, import directions, generated docs
+# make docs   write the generated parts of the docs anew
+# make bench  speed, as ratios to a bare loop, in one run
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: run test check docs bench clean
+
+run: $(READY)
+	$(BIN)/safebandit simulate --instance drug-trial --alpha 0.21 --policy docb --policy topsi --policy tsbu \
+		--horizon 50000 --trials 500 --seed 1 --out results/drug-trial
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/generate_docs.py --check
+
+docs: $(READY)
+	$(BIN)/python tools/generate_docs.py
+
+bench: $(READY)
+	$(BIN)/python benchmarks/bench.py
+
+clean:
+	rm -rf .venv results build dist
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("safebandit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
+	@echo "setting up .venv (once; a minute or two)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@

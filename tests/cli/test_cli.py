@@ -1,0 +1,197 @@
+"""The command line as people use it: real processes, what they print, and what they leave behind."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import safebandit as sb
+
+COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
+SMALL = ["--instance", "drug-trial", "--policy", "docb", "--policy", "tsbu", "--horizon", "300", "--trials", "6"]
+
+
+def safebandit(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def test_version():
+    done = safebandit("--version")
+    assert (done.returncode, done.stdout.strip()) == (0, f"safebandit {sb.__version__}")
+
+
+def test_without_a_command_the_help_is_shown():
+    done = safebandit()
+    assert done.returncode == 0
+    assert "simulate" in done.stdout
+    assert done.stderr == ""
+
+
+def test_simulate_json_is_one_document_and_equals_the_python_call():
+    done = safebandit("simulate", *SMALL, "--seed", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    result = sb.simulate(sb.instance_by_name("drug-trial"), ["docb", "tsbu"], horizon=300, trials=6, seed=3)
+    expected = result.to_dict()
+    for summary in (*document["policies"].values(), *expected["policies"].values()):
+        assert summary.pop("rounds_per_second") > 0
+    assert document == json.loads(json.dumps(expected))
+    assert list(document["policies"]["docb"]["regret"]) == ["mean", "se", "median", "q05", "q95", "q99", "max"]
+
+
+def test_simulate_writes_a_table_pictures_and_a_file_that_can_be_extended_and_rerun(tmp_path):
+    done = safebandit("simulate", *SMALL, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "regret" in done.stdout
+    assert "unsafe plays" in done.stdout
+    assert "100 % of" in done.stderr
+    folder = tmp_path / "out"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"result.parquet", "summary.csv", "curves.png", "curves.svg", "boxes.png", "boxes.svg"}
+    with (folder / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    result = sb.Result.load(folder / "result.parquet")
+    assert [row["policy"] for row in rows] == result.policies == ["docb", "tsbu"]
+    assert float(rows[0]["regret mean"]) == result.final("docb").mean()
+
+    again = safebandit("rerun", str(folder / "result.parquet"), "--workers", "1")
+    assert again.returncode == 0
+    assert "identical, bit for bit" in again.stdout
+
+    more = safebandit("extend", str(folder / "result.parquet"), "--trials", "9", "--json")
+    assert json.loads(more.stdout)["trials"] == 9
+    at_once = sb.simulate(sb.instance_by_name("drug-trial"), ["docb", "tsbu"], horizon=300, trials=9)
+    assert sb.Result.load(folder / "result.parquet").same_trials(at_once)
+
+    shown = safebandit("show", str(folder / "result.parquet"))
+    assert "9 trials of 300 rounds" in shown.stdout
+
+
+def test_a_result_that_was_changed_is_found_different(tmp_path):
+    result = sb.simulate(sb.instance_by_name("drug-trial"), ["docb"], horizon=50, trials=2)
+    result.of("docb").regret[0, -1] += 1.0
+    path = result.save(tmp_path / "changed.parquet")
+    done = safebandit("rerun", str(path))
+    assert done.returncode == 1
+    assert "different" in done.stdout
+
+
+def test_means_and_data_on_the_command_line(tmp_path):
+    arms = ["--mu", ".3,.6", "--nu", ".1,.2", "--alpha", ".25", "--arms", "low,high", "--correlation", "-0.1"]
+    done = safebandit("simulate", *arms, "--policy", "tsbu", "--horizon", "50", "--trials", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    instance = json.loads(done.stdout)["instance"]
+    assert instance["arms"] == ["low", "high"]
+    assert instance["correlation"] == [-0.1, -0.1]
+
+    data = tmp_path / "past.csv"
+    data.write_text("arm,reward,risk\na,1,0\na,0,0\nb,1,1\nb,1,\n")
+    refused = safebandit("simulate", "--data", str(data), "--alpha", "0.3")
+    assert refused.returncode == 2
+    assert "missing risk never counts as safe" in refused.stderr
+    common = ("--data", str(data), "--alpha", "0.3", "--policy", "tsbu", "--horizon", "20", "--trials", "2", "--json")
+    kept = safebandit("simulate", *common, "--missing-risk", "worst")
+    assert kept.returncode == 0, kept.stderr
+    assert json.loads(kept.stdout)["instance"]["name"] == "past"
+
+
+def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'horizon = 100\ntrials = 3\nseed = 2\nalphas = [0.19, 0.21]\npolicies = ["docb", "tsbu:schedule=theory"]\n'
+        '[[instances]]\nname = "drug-trial"\n'
+    )
+    done = safebandit("simulate", str(study), "--trials", "2", "--json", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    documents = json.loads(done.stdout)
+    assert [document["alpha"] for document in documents] == [0.19, 0.21]
+    assert {document["trials"] for document in documents} == {2}
+    assert list(documents[0]["policies"]) == ["docb", "tsbu:schedule=theory"]
+    folders = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert folders == ["drug-trial-alpha-0.19", "drug-trial-alpha-0.21"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "--mu", ".3,.5", "--nu", ".1", "--alpha", ".2"], ["same length", "2 and 1"]),
+        (["simulate", "--mu", ".3,1.5", "--nu", ".1,.1", "--alpha", ".2"], ["[0, 1]", "1.5"]),
+        (["simulate", "--mu", ".3,nan", "--nu", ".1,.1", "--alpha", ".2"], ["[0, 1]", "nan"]),
+        (["simulate", "--mu", ".3,x", "--nu", ".1,.1", "--alpha", ".2"], ["numbers separated by commas", "x"]),
+        (["simulate", "--mu", ".3", "--alpha", ".2"], ["--nu"]),
+        (["simulate", "--mu", ".3,.5", "--nu", ".3,.4", "--alpha", ".2"], ["no arm has mean risk <= 0.2", "raise alpha"]),
+        (["simulate", "--alpha", ".2"], ["--instance", "--mu", "--data"]),
+        (["simulate", "--instance", "drug-trail"], ["drug-trail", 'did you mean "drug-trial"?']),
+        (["simulate", "--instance", "drug-trial", "--policy", "tbsu"], ["tbsu", 'did you mean "tsbu"?']),
+        (["simulate", "--instance", "drug-trial", "--policy", "tsbu:schedul=theory"], ["schedul", "schedule"]),
+        (["simulate", "--instance", "drug-trial", "--horizon", "0"], ["horizon must be at least 1", "0"]),
+        (["simulate", "--instance", "drug-trial", "--trials", "0"], ["trials must be at least 1", "0"]),
+        (["simulate", "--instance", "drug-trial", "--checkpoints", "soon"], ["log, linear, or rounds", "soon"]),
+        (["simulate", "--instance", "drug-trial", "--workers", "0"], ["workers must be at least 1", "0"]),
+        (["simulate", "nowhere.toml"], ["there is no file nowhere.toml"]),
+        (["simulate", "--horizn", "3"], ["--horizn", "--help"]),
+        (["simulat"], ["simulat", "simulate"]),
+        (["show", "nowhere.parquet"], ["there is no file nowhere.parquet"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_gives_one_line_and_status_2(arguments, words, tmp_path):
+    done = safebandit(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    for word in words:
+        assert word in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_keeps_the_finished_trials(tmp_path):
+    # The line that says 10 % were done comes after at least one chunk of every policy in order.
+    arguments = ["--instance", "drug-trial", "--policy", "docb", "--horizon", "200000", "--trials", "400"]
+    process = subprocess.Popen(
+        [*COMMAND, "simulate", *arguments, "--out", str(tmp_path / "out")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.strip().startswith("10 %"):
+            process.send_signal(signal.SIGINT)
+            break
+    _, rest = process.communicate(timeout=300)
+    assert process.returncode == 130, rest
+    assert "interrupted: kept" in rest
+    kept = sb.Result.load(tmp_path / "out" / "result.parquet")
+    assert 0 < kept.trials < 400
+    whole = sb.simulate(sb.instance_by_name("drug-trial"), "docb", horizon=200_000, trials=3)
+    assert (kept.final("docb")[:3] == whole.final("docb")).all()
+
+
+def test_policies_and_instances_are_listed():
+    listed = json.loads(safebandit("policies", "--json").stdout)
+    names = {entry["name"] for entry in listed["policies"]}
+    assert {"docb", "topsi", "tsbu", "klbayes", "naive-ts", "slack-ts"} <= names
+    assert all(entry["formula"] and entry["source"] for entries in listed.values() for entry in entries)
+    text = safebandit("policies").stdout
+    assert "Algorithm 3" in text
+    instances = json.loads(safebandit("instances", "--json").stdout)
+    assert instances["drug-trial"]["mu"] == [0.36, 0.34, 0.469, 0.465, 0.537]
+    assert "drug-trial" in safebandit("instances").stdout
+
+
+def test_shell_completion_offers_names():
+    from safebandit.cli.completion import complete_instance, complete_policy
+
+    assert complete_policy("ts") == ["tsbu"]
+    assert complete_instance("drug") == ["drug-trial"]
+
+
+def test_starting_imports_nothing_heavy():
+    code = "import sys, safebandit.cli; print([m for m in ('numba', 'numpy', 'pandas', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,75 @@
+"""The fast search for the largest steady index, held to computing all of them."""
+
+import numpy as np
+import pytest
+
+from safebandit.indices import BayesUpper, KLLower, KLUpper
+from safebandit.policies import DoublyOptimistic
+
+from .. import plain
+
+INDICES = {
+    KLUpper: lambda arms, t: plain.kl_upper_index("practical", arms["plays"] + arms["pending"], share(arms), t),
+    BayesUpper: lambda arms, t: plain.bayes_upper_index("practical", arms["plays"], arms["ones"], t),
+}
+
+
+def share(arms):
+    """The total that plays and pending plays have together, at the mean of those known."""
+    return arms["total"] * (arms["plays"] + arms["pending"]) / np.maximum(arms["plays"], 1)
+
+
+def assert_largest(bench, kind, t, permitted):
+    k, none = bench.decide(t)
+    assert not none
+    values = np.where(permitted, INDICES[kind](bench.arms["reward"], t), -1.0)
+    assert permitted[k]
+    assert values[k] >= values.max() - 1e-9, (t, k, values)
+    return k
+
+
+@pytest.mark.parametrize("kind", INDICES)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_chosen_arm_has_the_largest_index(kind, seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 9))
+    bench = plain.Bench(DoublyOptimistic(kind(), KLLower(), each_first=False), count, 0.5, seed)
+    means = rng.random(count)
+    for t in range(1, 600):
+        k = assert_largest(bench, kind, t, np.ones(count, bool))
+        # Now and then another arm learns, as it does when outcomes come late.
+        k = k if rng.random() < 0.8 else int(rng.integers(count))
+        bench.learn(k, float(rng.random() < means[k]), 0.0)
+
+
+def test_rounds_may_jump_and_arms_come_and_go():
+    rng = np.random.default_rng(11)
+    bench = plain.Bench(DoublyOptimistic(KLUpper(), KLLower(), each_first=False), 6, 0.5)
+    means, t = rng.random(6), 1
+    for _ in range(600):
+        available = rng.random(6) < 0.7
+        if not available.any():
+            continue
+        bench.arms["available"] = available
+        k = assert_largest(bench, KLUpper, t, available)
+        bench.learn(k, float(rng.random() < means[k]), 0.0)
+        t += int(rng.integers(1, 200))
+
+
+def test_pending_plays_lower_an_arms_index():
+    # A cohort: plays are given out, and their outcomes arrive all at once.
+    rng = np.random.default_rng(12)
+    bench = plain.Bench(DoublyOptimistic(KLUpper(), KLLower(), each_first=False), 4, 0.5)
+    for k in range(4):
+        bench.learn(k, float(k % 2), 0.0)
+    t = 5
+    for _ in range(60):
+        given = []
+        for _ in range(8):
+            k = assert_largest(bench, KLUpper, t, np.ones(4, bool))
+            bench.arms["reward"]["pending"][k] += 1
+            given.append(k)
+            t += 1
+        for k in given:
+            bench.arms["reward"]["pending"][k] -= 1
+            bench.learn(k, float(rng.random() < 0.5), 0.0)

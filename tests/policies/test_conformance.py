@@ -1,0 +1,118 @@
+"""What every policy must do; a new one enters these tests by being registered."""
+
+import numpy as np
+import pytest
+
+from safebandit import Instance, Trial, simulate
+from safebandit.instances import draw
+from safebandit.policies import POLICIES, policy_from_text, policy_to_text
+from safebandit.policies.catalogue import reward_indices, safety_indices
+from safebandit.streams import trial_streams
+
+from .. import plain
+
+
+def ours(indices):
+    """Indices of the package; other tests register their own."""
+    return sorted(name for name, kind in indices.items() if kind.__module__.startswith("safebandit."))
+
+
+PAIRS = [f"{reward}+{safety}" for reward in ours(reward_indices()) for safety in ours(safety_indices())]
+EVERY = [*POLICIES, *PAIRS]
+
+INSTANCE = Instance.bernoulli([0.3, 0.5, 0.6, 0.9], [0.05, 0.2, 0.3, 0.7], 0.3)
+REAL = Instance.beta([0.3, 0.5, 0.6], [0.1, 0.25, 0.4], 0.3, deviation=0.2)
+SEED = 21
+
+
+def with_parameters(text, parameters):
+    return f"{text}{',' if ':' in text else ':'}{parameters}"
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_a_policy_runs_and_its_numbers_add_up(text):
+    result = simulate(INSTANCE, text, horizon=200, trials=3, seed=SEED, checkpoints=range(1, 201), workers=1)
+    kept = result.of(text)
+    assert (kept.plays >= 0).all()
+    assert (kept.plays.sum(axis=1) == 200).all()
+    assert (kept.held == 0).all()
+    assert ((kept.none_permissible >= 0) & (kept.none_permissible <= 200)).all()
+    assert ((kept.reward >= 0) & (kept.reward <= kept.plays)).all()
+    assert ((kept.risk >= 0) & (kept.risk <= kept.plays)).all()
+    assert (np.diff(kept.regret, axis=1) >= -1e-12).all()
+    assert kept.regret[:, -1] == pytest.approx(kept.plays @ INSTANCE.costs, rel=1e-12)
+    assert (kept.unsafe_plays[:, -1] == kept.plays[:, INSTANCE.unsafe_arms].sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_the_same_seed_gives_the_same_bits(text):
+    one, two, other = (
+        simulate(INSTANCE, text, horizon=200, trials=3, seed=seed, workers=workers).of(text)
+        for seed, workers in ((SEED, 1), (SEED, 2), (SEED + 1, 1))
+    )
+    assert same(one, two)
+    assert not same(one, other)
+
+
+def follow(text, instance, horizon):
+    """A live trial fed with the simulator's outcomes gives the simulator's arms."""
+    trial = Trial(list(instance.arms), instance.alpha, text, seed=SEED)
+    streams = trial_streams(SEED, 0, len(instance.mu))
+    arms = []
+    for _ in range(horizon):
+        unit = trial.ask()
+        if unit.held:
+            arms.append(-1)
+            continue
+        k = instance.arms.index(unit.arm)
+        arms.append(k)
+        reward, risk = draw(instance.law, k, streams.arms[k])
+        trial.tell(unit.id, reward=reward, risk=risk)
+    return arms
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_a_live_trial_decides_as_the_simulator_does(text):
+    text = with_parameters(text, "when_none=least_risky")
+    assert follow(text, INSTANCE, 250) == plain.decisions(text, INSTANCE, 250, SEED).tolist()
+
+
+@pytest.mark.parametrize("text", ["docb", "tsbu", "slack-ts", "bayes-upper+kl-lower"])
+def test_a_live_trial_reduces_outcomes_as_the_simulator_does(text):
+    text = with_parameters(text, "when_none=least_risky")
+    assert follow(text, REAL, 250) == plain.decisions(text, REAL, 250, SEED).tolist()
+
+
+@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi"])
+def test_a_live_trial_holds_where_the_simulator_does(text):
+    instance = Instance.bernoulli([0.3, 0.5], [0.5, 0.7], 0.1, allow_infeasible=True)
+    text = with_parameters(text, "when_none=hold")
+    arms = follow(text, instance, 150)
+    assert arms == plain.decisions(text, instance, 150, SEED).tolist()
+    assert -1 in arms
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_a_policy_is_read_back_from_its_text(text):
+    policy = policy_from_text(text)
+    # A changed default survives too.
+    changed = policy._replace(when_none="hold", each_first=not policy.each_first)
+    for value in (policy, changed):
+        again = policy_from_text(policy_to_text(value))
+        assert again == value
+        # NamedTuples of equal numbers are equal, whatever their classes.
+        assert type(again.reward) is type(policy.reward)
+        assert type(again.safety) is type(policy.safety)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_says_what_it_is(name):
+    entry = POLICIES[name]
+    assert entry.formula
+    assert entry.source
+    assert entry.constructor.__doc__
+    assert policy_to_text(entry.constructor()) == name
