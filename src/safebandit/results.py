@@ -124,7 +124,7 @@ class Result:
         return self.trials * self.specification.horizon / seconds if seconds > 0 else None
 
     def summary(self) -> pd.DataFrame:
-        """One row per policy: regret and unsafe plays at the horizon, mean plays per arm, rounds with no arm allowed."""
+        """One row per policy: regret and unsafe plays at the horizon, mean plays per arm, rounds with no choice."""
         import pandas as pd
 
         table = pd.DataFrame.from_dict(self.summary_rows(), orient="index")

@@ -58,7 +58,7 @@ class Study:
                 raise StudyError(f"a study needs at least one of {key}; see `safebandit {key}`")
         alphas = document.get("alphas") or [None]
         instances = tuple(
-            _instance(entry, alpha, folder) for entry in _listed(document["instances"]) for alpha in alphas
+            instance_from_entry(entry, alpha, folder) for entry in _listed(document["instances"]) for alpha in alphas
         )
         settings = {key: document.get(key, default) for key, default in DEFAULTS.items()}
         return Study(instances, name_policies(document["policies"]), **settings)
@@ -112,7 +112,7 @@ def _listed(entries: Any) -> list[Any]:
     return [entries] if isinstance(entries, str | Mapping) else list(entries)
 
 
-def _instance(entry: Any, alpha: float | None, folder: Path) -> Instance:
+def instance_from_entry(entry: Any, alpha: float | None = None, folder: Path = Path()) -> Instance:
     """An instance by its name, by its parameters, or from a file of past outcomes."""
     if isinstance(entry, str):
         return instance_by_name(entry, alpha)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.simulate import simulate
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, policies, instances):
+for command in (simulate, show, extend, rerun, bounds, policies, instances):
     app.command()(command)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from safebandit.cli.completion import complete_instance, complete_policy
-from safebandit.errors import InstanceError, SimulationError, StudyError
+from safebandit.cli.problem import entry_from_flags
+from safebandit.errors import SimulationError, StudyError
 
 if TYPE_CHECKING:
     from safebandit.study import Study
@@ -63,7 +64,7 @@ def simulate(
     if study is not None:
         plan = _from_file(study, given, problem)
     else:
-        plan = _from_flags(given, problem, missing_risk, allow_infeasible)
+        plan = _from_flags(given, {**problem, "missing_risk": missing_risk, "allow_infeasible": allow_infeasible})
     with progress_bar() as progress:
         results = plan.run(workers=workers, progress=progress)
     if json:
@@ -88,40 +89,10 @@ def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> St
     return Study.load(path, **given)
 
 
-def _from_flags(given: dict[str, Any], problem: dict[str, Any], missing_risk: str, allow_infeasible: bool) -> Study:
+def _from_flags(given: dict[str, Any], problem: dict[str, Any]) -> Study:
     from safebandit.study import Study
 
-    sources = [name for name in ("instance", "mu", "data") if problem[name] is not None]
-    if len(sources) != 1:
-        got = " and ".join(f"--{name}" for name in sources) or "none"
-        raise InstanceError(f"give a problem by --instance, by --mu and --nu, by --data, or a study file; got {got}")
-    entry: dict[str, Any] = {}
-    if problem["alpha"] is not None:
-        entry["alpha"] = problem["alpha"]
-    if allow_infeasible:
-        entry["allow_infeasible"] = True
-    if problem["instance"] is not None:
-        entry["name"] = problem["instance"]
-    elif problem["data"] is not None:
-        entry |= {"data": str(problem["data"]), "missing_risk": missing_risk}
-    else:
-        if problem["nu"] is None:
-            raise InstanceError("--mu needs --nu, the mean risks; give one per arm")
-        entry |= {"kind": "bernoulli", "mu": _numbers("mu", problem["mu"]), "nu": _numbers("nu", problem["nu"])}
-        if problem["correlation"] is not None:
-            values = _numbers("correlation", problem["correlation"])
-            entry["correlation"] = values[0] if len(values) == 1 else values
-        if problem["arms"] is not None:
-            entry["arms"] = [name.strip() for name in problem["arms"].split(",")]
-    document = {"policies": ["docb", "topsi", "tsbu"], **given, "instances": [entry]}
-    return Study.from_dict(document)
-
-
-def _numbers(what: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InstanceError(f'--{what} must be numbers separated by commas, got "{text}"') from None
+    return Study.from_dict({"policies": ["docb", "topsi", "tsbu"], **given, "instances": [entry_from_flags(problem)]})
 
 
 def _checkpoints(text: str | None) -> str | list[int] | None:
