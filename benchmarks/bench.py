@@ -28,9 +28,9 @@ from safebandit.simulation import simulate
 from safebandit.streams import trial_streams
 from safebandit.trial import Trial
 
-POLICIES = ("docb", "topsi", "tsbu", "klbayes", "naive-ts", "slack-ts")
+POLICIES = ("docb", "topsi", "tsbu", "klbayes", "naive-ts", "slack-ts", "bwcr", "pess")
 COMMAND = (sys.executable, "-c", "from safebandit.cli import main; main()")
-GOALS = {"docb": 1 / 12, "topsi": 1 / 16, "tsbu": 1 / 16}
+GOALS = {"docb": 1 / 12, "topsi": 1 / 16, "tsbu": 1 / 16, "bwcr": 1 / 40, "pess": 1 / 40}
 
 
 @compiled_here
@@ -63,7 +63,7 @@ def bare_loop(law: Any, outcomes: Any, played: Any, plays: Any, rewards: Any, ri
 def bare_seconds(instance: Any, horizon: int, trials: int) -> Callable[[], float]:
     """A function that plays the bare loop for so many trials and gives the seconds."""
     count = len(instance.mu)
-    policy = prepare("tsbu", instance.arms, "least_risky")
+    policy = prepare("tsbu", instance.arms, "least_risky", alpha=instance.alpha)
     played = np.zeros((trials, horizon), np.int64)
     for i in range(trials):
         random = trial_streams(1, i, count)

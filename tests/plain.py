@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from safebandit.arms import NOTES, new_arms
-from safebandit.indices.interface import ceiling, exceeds, upper
+from safebandit.indices.interface import exceeds, upper, upper_near
 from safebandit.kernel import Costs, empty_trials, kernels_for
 from safebandit.policies import prepare, widths
 from safebandit.streams import STATE, trial_streams
@@ -132,7 +132,7 @@ class Bench:
     """A policy with arms whose counts a test sets, so that its compiled formulas can be asked."""
 
     def __init__(self, policy, count, alpha, seed=0):
-        self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky")
+        self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky", alpha=alpha)
         self.kernels = kernels_for(self.policy)
         streams = trial_streams(seed, 0, count)
         self.stream = streams.policy.copy()
@@ -157,9 +157,9 @@ class Bench:
 
     def look(self, t):
         """Per arm: the lower risk index, whether it permits, the upper reward index."""
-        table = np.full((len(self.arms), 3), np.nan)
+        table = np.full((len(self.arms), 4), np.nan)
         self.kernels.look(*self.known, t, table)
-        return table
+        return table[:, :3]
 
     def decide(self, t):
         return self.kernels.decide(*self.known, t)
@@ -168,7 +168,7 @@ class Bench:
 def decisions(policy, instance, horizon, seed, trial=0):
     """The arms that the simulator plays, round by round, and -1 where it holds: read off costs that name the arm."""
     count = len(instance.mu)
-    ready = prepare(policy, instance.arms, "least_risky")
+    ready = prepare(policy, instance.arms, "least_risky", alpha=instance.alpha, risks=instance.nu)
     random = trial_streams(seed, trial, count)
     arms = new_arms(random.keys, widths(ready))[None, :].copy()
     outcomes = np.zeros((1, count), STATE)
@@ -184,12 +184,12 @@ def decisions(policy, instance, horizon, seed, trial=0):
 
 @numba.njit
 def ask(index, arms, t, bar, before, stream):
-    """The upper index of the first arm, whether it exceeds `bar`, and its ceiling after the ceiling `before`."""
+    """The upper index of the first arm, whether it exceeds `bar`, and the index again, sought from `before`."""
     seen = arms[0].reward
     return (
         upper(index, seen, t, stream[0]),
         exceeds(index, seen, t, bar, stream[0]),
-        ceiling(index, seen, t, before, stream[0]),
+        upper_near(index, seen, t, before, stream[0]),
     )
 
 

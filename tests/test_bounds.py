@@ -73,7 +73,7 @@ def test_one_sided_divergences(p, q):
 
 def assert_right_of_root_by_rounding_only(p, budget, q):
     """q is the root of d(p||q) = budget, to 1e-11 of its distance from p and 2e-14 of itself."""
-    room = Decimal(1e-11) * (Decimal(q) - Decimal(p)) + Decimal(2e-14 * q)
+    room = Decimal("1e-11") * (Decimal(q) - Decimal(p)) + Decimal(2e-14 * q)
     low, high = Decimal(q) - room, Decimal(q) + room
     if low > Decimal(p):
         assert plain.precise_divergence(p, low) <= Decimal(budget)
@@ -151,15 +151,18 @@ def test_kl_bounds_of_means_0_and_1(budget):
     assert bounds.kl_lower(1.0, budget) == pytest.approx(math.exp(-budget), abs=2e-16)
 
 
-@given(p=st.floats(1e-6, 0.99), budget=st.floats(1e-6, 20.0), place=st.floats(1e-3, 1.0, exclude_max=True))
-@settings(max_examples=300)
-def test_newton_step_never_lands_left_of_the_root(p, budget, place):
-    q = p + place * (1.0 - p)
-    if not p < q < 1.0:
-        return
-    landed = bounds.newton_step(p, budget, q)
-    root = bounds.kl_upper(p, budget)
-    assert landed >= root - 1e-11 * max(1.0, landed)
+@given(p=means, budget=budgets, start=st.floats(-0.5, 1.5))
+@settings(max_examples=400)
+@example(p=0.5, budget=1e-3, start=0.5 + 2e-6)
+@example(p=0.01, budget=0.3, start=0.0101)
+@example(p=1e-12, budget=1e-3, start=2e-6)
+def test_a_start_nearby_changes_no_bound(p, budget, start):
+    upper, lower = bounds.kl_upper(p, budget), bounds.kl_lower(p, budget)
+    for shift in (0.0, 1e-9, -1e-9, 1e-4, -1e-4):
+        assert bounds.kl_upper_near(p, budget, upper + shift) == pytest.approx(upper, abs=1e-13)
+        assert bounds.kl_lower_near(p, budget, lower + shift) == pytest.approx(lower, abs=1e-13)
+    assert bounds.kl_upper_near(p, budget, start) == pytest.approx(upper, abs=1e-13)
+    assert bounds.kl_lower_near(p, budget, start) == pytest.approx(lower, abs=1e-13)
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, 0.25, 0.1, 1e-3, 0.999])

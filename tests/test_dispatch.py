@@ -219,7 +219,7 @@ def test_numba_keeps_its_own_cache_folder_for_others():
         seen.append(numba.config.CACHE_DIR)
     dispatch.compiled(function)
     assert seen == [str(dispatch.cache_folder())]
-    assert numba.config.CACHE_DIR == before
+    assert before == numba.config.CACHE_DIR
 
 
 def test_code_unused_for_a_month_is_removed(tmp_path):

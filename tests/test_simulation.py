@@ -323,7 +323,7 @@ def test_runs_that_make_no_sense(options, message):
     [
         ("tbsu", 'unknown policy "tbsu"; did you mean "tsbu"?'),
         ("tsbu:schedule=fast", "schedule must be one of practical, theory, proof, got 'fast'"),
-        ("docb:when_none=9", "when_none must be least_risky, hold, or an arm"),
+        ("docb:when_none=9", "got '9'"),
         ("docb:when_none=placebo", "got 'placebo'"),
         ([3], "a policy is a name such as tsbu, or a DoublyOptimistic(...), got 3"),
         (DoublyOptimistic(KLLower(), KLLower()), "a reward index is a NamedTuple with a formula registered for upper"),

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from safebandit.instances import Instance as Instance
     from safebandit.instances import instance_by_name as instance_by_name
     from safebandit.policies import DoublyOptimistic as DoublyOptimistic
+    from safebandit.policies import PolicyMixture as PolicyMixture
+    from safebandit.policies import bwcr as bwcr
     from safebandit.policies import docb as docb
     from safebandit.policies import klbayes as klbayes
     from safebandit.policies import naive_ts as naive_ts
+    from safebandit.policies import pess as pess
     from safebandit.policies import slack_ts as slack_ts
     from safebandit.policies import topsi as topsi
     from safebandit.policies import tsbu as tsbu
@@ -45,7 +48,9 @@ _HOMES = {
         "upper",
     ],
     "instances": ["Instance", "instance_by_name"],
-    "policies": ["DoublyOptimistic", "docb", "klbayes", "naive_ts", "slack_ts", "topsi", "tsbu"],
+    "policies": [
+        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "klbayes", "naive_ts", "pess", "slack_ts", "topsi", "tsbu",
+    ],
     "results": ["Result"],
     "simulation": ["extend", "rerun", "simulate"],
     "study": ["Study"],

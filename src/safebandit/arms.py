@@ -60,6 +60,7 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int]) -> Arms:
             ("asked", "i8"),
             ("key", "u8"),
             ("ceiling", "f8"),
+            ("risk_bound", "f8"),
             ("until", "i8"),
             ("ask_gate_at", "i8"),
             ("available", "i8"),

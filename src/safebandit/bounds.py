@@ -62,12 +62,6 @@ def divergence_above(p: float, q: float) -> float:
     return divergence(p, q) if p > q else 0.0
 
 
-@inlined
-def newton_step(p: float, budget: float, q: float) -> float:
-    """From q > p towards the root of d(p||q) = budget, by Newton's method: never left of it, for d is convex."""
-    return q - (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
-
-
 @compiled
 def kl_upper(p: float, budget: float) -> float:
     """max{ q >= p : d(p||q) <= budget } (section on doubly optimistic confidence bounds).
@@ -91,18 +85,40 @@ def kl_upper(p: float, budget: float) -> float:
     if not p < q < highest or highest >= 1.0:
         entropy = -p * math.log(p) - (1.0 - p) * math.log1p(-p)
         q = highest = min(highest, -math.expm1(-(budget + entropy) / (1.0 - p)))
+    return _descend(p, budget, q, highest)
+
+
+@inlined
+def _descend(p: float, budget: float, q: float, highest: float) -> float:
+    """Newton's method from q to the root; `highest` lies right of it."""
     for i in range(NEWTON_STEPS):
         if q >= 1.0:
             return 1.0
         if q <= p:
             return p
         before = q
-        q = newton_step(p, budget, q)
+        q -= (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
         if i == 0:
             q = min(q, highest)
-        elif before - q <= 1e-14 * q:
+        # The error after a step is about its square over the distance to p or 1: the next is below rounding.
+        if abs(before - q) <= 1e-8 * min(q - p, 1.0 - q):
             break
     return max(p, q)
+
+
+@inlined
+def kl_upper_near(p: float, budget: float, start: float) -> float:
+    """The same as `kl_upper`, sooner where `start` is near it: an index of a round ago, or of a play ago."""
+    highest = p + math.sqrt(0.5 * budget)
+    if not (p + 1e-6 < start < highest < 1.0):
+        return kl_upper(p, budget)
+    return _descend(p, budget, start, highest)
+
+
+@inlined
+def kl_lower_near(p: float, budget: float, start: float) -> float:
+    """The same as `kl_lower`, sooner where `start` is near it."""
+    return 1.0 - kl_upper_near(1.0 - p, budget, 1.0 - start)
 
 
 @compiled

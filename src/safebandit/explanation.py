@@ -27,6 +27,7 @@ class ArmView(NamedTuple):
     mean_risk: float | None
     reward_index: float | None
     risk_index: float | None
+    probability: float | None
     permissible: bool
     chosen: bool
     why: str
@@ -63,7 +64,7 @@ def explain_state(
 ) -> Explanation:
     """Decide on copies, and describe what was decided; nothing of the trial changes."""
     kernels = kernels_for(policy)
-    numbers = np.full((len(names), 3), np.nan)
+    numbers = np.full((len(names), 4), np.nan)
     kernels.look(policy, arms.copy(), stream.copy(), np.zeros(1, NOTES), alpha, t, numbers)
     after = arms.copy()
     k, none = kernels.decide(policy, after, stream.copy(), np.zeros(1, NOTES), alpha, t)
@@ -81,6 +82,7 @@ def explain_state(
             _mean(arms["risk"][i]),
             _number(indices[i]),
             _number(numbers[i, 0]),
+            _number(numbers[i, 3]),
             bool(permissible[i]),
             i == k,
             _why_arm(i, k, why, bool(permissible[i]), bool(arms["available"][i]), numbers[i, 0], indices[i], alpha),

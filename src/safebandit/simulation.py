@@ -179,7 +179,7 @@ class _Job(NamedTuple):
 
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> _Job:
     instance = specification.instance
-    ready = prepare(policy, instance.arms, "least_risky")
+    ready = prepare(policy, instance.arms, "least_risky", alpha=instance.alpha, risks=instance.nu)
     # A round without a play forgoes the best safe arm's reward.
     costs = Costs(instance.costs, instance.nu > instance.alpha, instance.best_mean)
     return _Job(label, ready, instance, costs, specification.checkpoints, specification.seed, stop)

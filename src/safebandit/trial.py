@@ -85,7 +85,7 @@ class Trial:
         if self.seed < 0:
             raise TrialError(f"seed must be at least 0, got {seed}")
         self.policy_text = policy if isinstance(policy, str) else policy_to_text(policy)
-        self._ready = prepare(self.policy, self.arms, "hold")
+        self._ready = prepare(self.policy, self.arms, "hold", alpha=self.alpha)
         self._kernels = kernels_for(self._ready)
         streams = trial_streams(self.seed, 0, len(self.arms))
         self._stream = streams.policy.copy()

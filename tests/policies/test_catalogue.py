@@ -24,6 +24,10 @@ from safebandit.policies import (
 ARMS = ["placebo", "low", "high"]
 
 
+def ready(policy, when_none="hold"):
+    return prepare(policy, ARMS, when_none, alpha=0.2)
+
+
 @pytest.mark.parametrize(
     ("text", "policy"),
     [
@@ -78,7 +82,7 @@ def test_every_policy_of_two_indices_is_read_back(reward, safety, when_none, eac
     assert again == policy
     # NamedTuples of equal numbers are equal: the classes are compared too.
     assert (type(again.reward), type(again.safety)) == (type(reward), type(safety))
-    assert prepare(again, ARMS, "hold") == prepare(policy, ARMS, "hold")
+    assert ready(again) == ready(policy)
 
 
 KNOWN = ", ".join(sorted(POLICIES))
@@ -134,36 +138,36 @@ def test_a_bad_text_is_refused_in_one_line(text, message):
         (DoublyOptimistic(Thompson(), SampledRisk(-0.1)), "slack of SampledRisk must be at least 0, got -0.1"),
         (DoublyOptimistic(KLUpper("quick"), KLLower()), "level must be one of practical, theory, got 'quick'"),
         (DoublyOptimistic(KLUpper(), KLLower(), each_first=2), "each_first must be true or false, got 2"),
-        (docb(when_none="medium"), "when_none must be least_risky, hold, or an arm (a number from 0 to 2 or one of "),
-        (docb(when_none=3), "when_none must be least_risky, hold, or an arm (a number from 0 to 2 or one of "),
-        (docb(when_none=-1), "when_none must be least_risky, hold, or an arm (a number from 0 to 2 or one of "),
-        (docb(when_none=0.5), "when_none must be least_risky, hold, or an arm (a number from 0 to 2 or one of "),
+        (docb(when_none="medium"), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
+        (docb(when_none=3), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
+        (docb(when_none=-1), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
+        (docb(when_none=0.5), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
     ],
 )
 def test_a_policy_that_cannot_be_run_is_refused_in_one_line(policy, message):
     with pytest.raises(PolicyError) as problem:
-        prepare(policy, ARMS, "hold")
+        ready(policy)
     said = str(problem.value)
     assert said.startswith(message)
     assert "\n" not in said
 
 
 def test_a_prepared_policy_is_made_of_plain_numbers():
-    ready = prepare("tsbu:schedule=theory", ARMS, "least_risky")
+    ready = ready("tsbu:schedule=theory")
     assert type(ready.safety.schedule) is int
     assert ready.safety.schedule == Schedule.theory
     assert ready.each_first is False
     written = DoublyOptimistic(Thompson(2, "3"), BayesLower("theory"), each_first="false")
-    assert prepare(written, ARMS, "hold")[:2] == (Thompson(2.0, 3.0), BayesLower(1))
+    assert ready(written)[:2] == (Thompson(2.0, 3.0), BayesLower(1))
 
 
 def test_what_to_do_when_no_arm_is_permissible():
-    codes = [prepare(docb(when_none=rule), ARMS, "hold").when_none for rule in ("placebo", "high", 1, "2", "hold")]
+    codes = [ready(docb(when_none=rule)).when_none for rule in ("placebo", "high", 1, "2", "hold")]
     assert codes[:4] == [0, 2, 1, 2]
     # Where the policy does not say, the caller does; and what it says wins.
-    assert prepare("docb", ARMS, "hold").when_none == codes[4]
-    assert prepare("docb:when_none=hold", ARMS, "least_risky").when_none == codes[4]
-    assert prepare("docb", ARMS, "least_risky").when_none not in (codes[4], 0, 1, 2)
+    assert ready("docb").when_none == codes[4]
+    assert ready("docb:when_none=hold", "least_risky").when_none == codes[4]
+    assert ready("docb", "least_risky").when_none not in (codes[4], 0, 1, 2)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from safebandit import Instance, Trial, simulate
 from safebandit.instances import draw
-from safebandit.policies import POLICIES, policy_from_text, policy_to_text
+from safebandit.policies import POLICIES, DoublyOptimistic, policy_from_text, policy_to_text
 from safebandit.policies.catalogue import reward_indices, safety_indices
 from safebandit.streams import trial_streams
 
@@ -58,6 +58,11 @@ def test_the_same_seed_gives_the_same_bits(text):
     assert not same(one, other)
 
 
+def same_policy(one, other):
+    """NamedTuples of equal numbers are equal, whatever their classes: those are compared too."""
+    return one == other and [type(part) for part in one] == [type(part) for part in other]
+
+
 def follow(text, instance, horizon):
     """A live trial fed with the simulator's outcomes gives the simulator's arms."""
     trial = Trial(list(instance.arms), instance.alpha, text, seed=SEED)
@@ -78,6 +83,9 @@ def follow(text, instance, horizon):
 @pytest.mark.parametrize("text", EVERY)
 def test_a_live_trial_decides_as_the_simulator_does(text):
     text = with_parameters(text, "when_none=least_risky")
+    if text.startswith("pess"):
+        # A live trial does not know the safe arm's risk by itself.
+        text = with_parameters(text, "safe_risk=0.05")
     assert follow(text, INSTANCE, 250) == plain.decisions(text, INSTANCE, 250, SEED).tolist()
 
 
@@ -99,14 +107,11 @@ def test_a_live_trial_holds_where_the_simulator_does(text):
 @pytest.mark.parametrize("text", EVERY)
 def test_a_policy_is_read_back_from_its_text(text):
     policy = policy_from_text(text)
-    # A changed default survives too.
-    changed = policy._replace(when_none="hold", each_first=not policy.each_first)
-    for value in (policy, changed):
-        again = policy_from_text(policy_to_text(value))
-        assert again == value
-        # NamedTuples of equal numbers are equal, whatever their classes.
-        assert type(again.reward) is type(policy.reward)
-        assert type(again.safety) is type(policy.safety)
+    assert same_policy(policy_from_text(policy_to_text(policy)), policy)
+    if isinstance(policy, DoublyOptimistic):
+        # A changed default survives too.
+        changed = policy._replace(when_none="hold", each_first=not policy.each_first)
+        assert same_policy(policy_from_text(policy_to_text(changed)), changed)
 
 
 @pytest.mark.parametrize("name", POLICIES)

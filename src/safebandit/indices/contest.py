@@ -8,7 +8,7 @@ import numpy as np
 
 from safebandit.arms import State, at
 from safebandit.dispatch import inlined
-from safebandit.indices.interface import best, ceiling, exceeds, steady, upper
+from safebandit.indices.interface import best, exceeds, steady, upper, upper_near
 from safebandit.streams import wins_tie
 
 # Far above the rounding of any index, far below any difference that matters.
@@ -81,7 +81,7 @@ def _highest_ceiling(index: Any, state: State, t: int, but: int) -> tuple[int, f
             continue
         if arm.until < t:
             arm.until = t + t // 512 + 2
-            arm.ceiling = ceiling(index, arm.reward, arm.until, arm.ceiling, state.stream)
+            arm.ceiling = upper_near(index, arm.reward, arm.until, arm.ceiling, state.stream)
         if arm.ceiling > bar:
             rival, bar = k, arm.ceiling
     return rival, bar

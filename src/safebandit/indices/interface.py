@@ -66,8 +66,14 @@ def exceeds(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bo
 
 
 @generic
-def ceiling(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
-    """A number that U does not exceed in round t, for a steady index; `before` is the arm's last ceiling, or 0."""
+def upper_near(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
+    """U of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0."""
+    raise NotImplementedError
+
+
+@generic
+def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
+    """L of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0."""
     raise NotImplementedError
 
 
@@ -118,9 +124,14 @@ def _upper_above_bar(index: object, seen: Seen, t: int, bar: float, stream: Stre
     return upper(index, seen, t, stream) > bar
 
 
-@ceiling.register(object)
+@upper_near.register(object)
 def _upper_itself(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
     return upper(index, seen, t, stream)
+
+
+@lower_near.register(object)
+def _lower_itself(index: object, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
+    return lower(index, seen, t, alpha, stream)
 
 
 @steady.register(object)

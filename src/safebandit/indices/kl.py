@@ -7,9 +7,21 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from safebandit.arms import Numbers, Seen, mean
-from safebandit.bounds import divergence, divergence_above, kl_lower, kl_upper, newton_step
+from safebandit.bounds import divergence, divergence_above, kl_lower, kl_lower_near, kl_upper, kl_upper_near
 from safebandit.dispatch import inlined
-from safebandit.indices.interface import ceiling, described, exceeds, learn, lower, permits, start, steady, upper, width
+from safebandit.indices.interface import (
+    described,
+    exceeds,
+    learn,
+    lower,
+    lower_near,
+    permits,
+    start,
+    steady,
+    upper,
+    upper_near,
+    width,
+)
 
 
 class Level(IntEnum):
@@ -65,13 +77,11 @@ def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float) -> bool:
     return p > bar or (seen.plays + seen.pending) * divergence(p, bar) < budget(index.level, t)
 
 
-@ceiling.register(KLUpper)
-def kl_upper_ceiling(index: KLUpper, seen: Seen, t: int, before: float) -> float:
-    """One Newton step from the last ceiling: d is convex, so that it lands on an upper bound, and near the root."""
-    p = mean(seen) if seen.plays > 0 else 1.0
-    if not p + 1e-3 < before < 1.0:
-        return kl_upper_index(index, seen, t)
-    return newton_step(p, budget(index.level, t) / (seen.plays + seen.pending), before)
+@upper_near.register(KLUpper)
+def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float) -> float:
+    if seen.plays == 0:
+        return 1.0
+    return kl_upper_near(mean(seen), budget(index.level, t) / (seen.plays + seen.pending), before)
 
 
 @steady.register(KLUpper)
@@ -107,3 +117,10 @@ def kl_lower_index(index: KLLower, seen: Seen, t: int) -> float:
     if seen.plays == 0:
         return 0.0
     return kl_lower(mean(seen), budget(index.level, t) / seen.plays)
+
+
+@lower_near.register(KLLower)
+def kl_lower_index_near(index: KLLower, seen: Seen, t: int, alpha: float, before: float) -> float:
+    if seen.plays == 0:
+        return 0.0
+    return kl_lower_near(mean(seen), budget(index.level, t) / seen.plays, before)

@@ -2,9 +2,11 @@
 
 from safebandit.policies.catalogue import (
     POLICIES,
+    bwcr,
     docb,
     klbayes,
     naive_ts,
+    pess,
     policy_from_text,
     policy_to_text,
     prepare,
@@ -14,8 +16,10 @@ from safebandit.policies.catalogue import (
 )
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.policies.interface import HOLD, WAIT, begin, choose, learn_reward, learn_risk, look, widths
+from safebandit.policies.mixture import PolicyMixture
 
 __all__ = [
-    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "begin", "choose", "docb", "klbayes", "learn_reward", "learn_risk",
-    "look", "naive_ts", "policy_from_text", "policy_to_text", "prepare", "slack_ts", "topsi", "tsbu", "widths",
+    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb", "klbayes",
+    "learn_reward", "learn_risk", "look", "naive_ts", "pess", "policy_from_text", "policy_to_text", "prepare",
+    "slack_ts", "topsi", "tsbu", "widths",
 ]  # fmt: skip

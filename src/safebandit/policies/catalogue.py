@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar, get_type_hints
@@ -24,6 +23,7 @@ from safebandit.indices import (
 from safebandit.naming import call, call_by_name, kebab, read_number, read_value, split_call
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.policies.interface import LEAST_RISKY, choose
+from safebandit.policies.mixture import PolicyMixture, risk_bound
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -101,6 +101,26 @@ def slack_ts(slack: float = 0.25, when_none: Any = None) -> DoublyOptimistic:
     return DoublyOptimistic(Thompson(), SampledRisk(slack), when_none, each_first=False)
 
 
+@named_policy(
+    "play from the mixture that maximises U among those with mean L <= alpha; U, L by KL-UCB",
+    "section on prior formulations: bandits with convex knapsacks, doubly optimistic",
+)
+def bwcr(level: Level = Level.practical, when_none: Any = None) -> PolicyMixture:
+    """The best mixture of arms by optimistic rewards and optimistic risks; safe in aggregate, not per round."""
+    return PolicyMixture(KLUpper(level), KLLower(level), when_none=when_none)
+
+
+@named_policy(
+    "play from the mixture that maximises U among those with mean upper risk index <= alpha; both by KL-UCB",
+    "section on prior formulations: optimistic rewards, pessimistic risks, a known safe arm",
+)
+def pess(
+    level: Level = Level.practical, safe_arm: Any = 0, safe_risk: float | None = None, when_none: Any = None
+) -> PolicyMixture:
+    """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe."""
+    return PolicyMixture(KLUpper(level), KLUpper(level), safe_arm, safe_risk, when_none, each_first=False)
+
+
 def reward_indices() -> dict[str, type]:
     """Every reward index by name, users' own included."""
     return {kebab(kind.__name__): kind for kind in upper.formulas}
@@ -175,15 +195,17 @@ def _changed(index: Any) -> list[str]:
     return [f"{key}={getattr(value, 'name', value)}" for key, value in changed.items()]
 
 
-def prepare(policy: Any, arms: Sequence[str], when_none: str) -> Any:
-    """The policy as compiled code takes it: texts read, parameters checked, `when_none` as a number.
+def prepare(policy: Any, arms: Sequence[str], when_none: str, *, alpha: float, risks: Any = None) -> Any:
+    """The policy as compiled code takes it: texts read, parameters checked, arms and `when_none` as numbers.
 
-    `when_none` is what a policy does that does not say.
+    `when_none` is what a policy does that does not say; `risks` are the mean risks, where they are known.
     """
     if isinstance(policy, str):
         policy = policy_from_text(policy)
     if not (isinstance(policy, tuple) and hasattr(policy, "_fields") and choose.knows(type(policy))):
         raise PolicyError(f"a policy is a name such as tsbu, or a DoublyOptimistic(...), got {policy!r}")
+    if isinstance(policy, PolicyMixture):
+        return _prepare_mixture(policy, arms, when_none, alpha, risks)
     if not isinstance(policy, DoublyOptimistic):
         return policy
     return DoublyOptimistic(
@@ -192,6 +214,39 @@ def prepare(policy: Any, arms: Sequence[str], when_none: str) -> Any:
         _when_none_code(when_none if policy.when_none is None else policy.when_none, arms),
         read_value("each_first", policy.each_first, bool, PolicyError),
     )
+
+
+def _prepare_mixture(policy: PolicyMixture, arms: Sequence[str], when_none: str, alpha: float, risks: Any) -> Any:
+    safe_arm = -1 if policy.safe_arm is None else arm_number("safe_arm", policy.safe_arm, arms)
+    safe_risk = policy.safe_risk
+    if safe_arm >= 0 and safe_risk is None:
+        if risks is None:
+            raise PolicyError(f'the mean risk of the safe arm "{arms[safe_arm]}" must be known; give safe_risk=')
+        safe_risk = risks[safe_arm]
+    safe_risk = read_number("safe_risk", 0.0 if safe_risk is None else safe_risk, float, PolicyError)
+    if not 0.0 <= safe_risk <= alpha:
+        raise PolicyError(f"the safe arm's mean risk must lie in [0, alpha] = [0, {alpha:g}], got {safe_risk:g}")
+    return PolicyMixture(
+        _checked(policy.reward, upper, "reward index"),
+        _checked(policy.risk, risk_bound if risk_bound.knows(type(policy.risk)) else lower, "risk index"),
+        safe_arm,
+        float(safe_risk),
+        _when_none_code(when_none if policy.when_none is None else policy.when_none, arms),
+        read_value("each_first", policy.each_first, bool, PolicyError),
+    )
+
+
+def arm_number(what: str, arm: Any, arms: Sequence[str]) -> int:
+    """An arm by its name or its number from 0."""
+    if arm in arms:
+        return list(arms).index(arm)
+    try:
+        number = int(read_number(what, arm, int, PolicyError))
+    except PolicyError:
+        number = -1
+    if not 0 <= number < len(arms):
+        raise PolicyError(f"{what} must be an arm (0 to {len(arms) - 1}, or one of {', '.join(arms)}), got {arm!r}")
+    return number
 
 
 def _checked(index: Any, question: Any, what: str) -> Any:
@@ -217,21 +272,4 @@ def _when_none_code(when_none: Any, arms: Sequence[str]) -> int:
         return LEAST_RISKY
     if when_none == "hold":
         return _HOLD_CODE
-    if when_none in arms:
-        return list(arms).index(when_none)
-    try:
-        number = read_number("when_none", when_none, int, PolicyError)
-    except PolicyError:
-        number = math.nan
-    if not 0 <= number < len(arms):
-        raise PolicyError(
-            f"when_none must be least_risky, hold, or an arm (a number from 0 to {len(arms) - 1} or one of "
-            f"{', '.join(arms)}), got {when_none!r}"
-        )
-    return int(number)
-
-
-__all__ = [
-    "POLICIES", "Entry", "docb", "klbayes", "naive_ts", "named_policy", "policy_from_text", "policy_to_text",
-    "prepare", "reward_indices", "safety_indices", "slack_ts", "topsi", "tsbu",
-]  # fmt: skip
+    return arm_number("when_none, unless least_risky or hold,", when_none, arms)

@@ -45,8 +45,9 @@ def learn_risk(policy: object, state: State, k: int, play: int, value: float, al
 
 @generic
 def look(policy: object, state: State, t: int, alpha: float, table: Numbers) -> None:
-    """For people: write each arm's lower risk index, whether it is permissible (0 or 1), and its reward index.
+    """For people: write each arm's risk index, whether it is permissible (0 or 1), its reward index, and the
+    probability that it is played, where the policy mixes arms.
 
-    A reward index that is drawn is left as NaN; it is in the arm's `ceiling` after `choose`.
+    What is drawn is left as NaN; a reward index that was drawn is in the arm's `ceiling` after `choose`.
     """
     raise NotImplementedError
