@@ -59,6 +59,7 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int]) -> Arms:
             ("risk", quantity_type(widths[1])),
             ("asked", "i8"),
             ("key", "u8"),
+            ("index", "f8"),
             ("ceiling", "f8"),
             ("risk_bound", "f8"),
             ("until", "i8"),

@@ -94,20 +94,27 @@ def _numba_cache() -> Iterator[None]:
         _config.CACHE_DIR = before
 
 
+# Only functions of numbers and of our own types may be kept on disk. Code that was compiled for a user's class would be
+# found again after an edit of that class, and its entry cannot even be read where the class does not exist.
 def compiled(function: F) -> F:
-    """Compile `function` at its first call, without the GIL, and keep the machine code on disk."""
+    """Compile a function of numbers or of our own types at its first call, without the GIL; keep it on disk."""
     with _numba_cache():
         return _njit(cache=True, **OPTIONS)(function)
 
 
 def inlined(function: F) -> F:
-    """Compile a small function into each of its compiled callers, where a call would cost more than the work."""
+    """The same, for a small function: it becomes part of each compiled caller."""
     with _numba_cache():
         return _njit(cache=True, forceinline=True, **OPTIONS)(function)
 
 
+def woven(function: F) -> F:
+    """A piece of a policy that takes indices, perhaps a user's own: part of its callers, never kept by itself."""
+    return _njit(forceinline=True, **OPTIONS)(function)
+
+
 def compiled_here(function: F) -> F:
-    """The same, in this process only: for formulas from outside the package, whose edits we cannot see."""
+    """Compile in this process only: for formulas from outside the package, whose edits we cannot see."""
     return _njit(**OPTIONS)(function)
 
 

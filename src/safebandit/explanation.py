@@ -69,8 +69,8 @@ def explain_state(
     after = arms.copy()
     k, none = kernels.decide(policy, after, stream.copy(), np.zeros(1, NOTES), alpha, t)
     permissible = numbers[:, 1] == 1.0
-    first_plays = k >= 0 and bool(after["asked"][k] == 0) and not none and (after["asked"] == 0).any()
-    drawn = np.where((after["permitted"] == 1) & ~first_plays, after["ceiling"], np.nan)
+    first_plays = k >= 0 and policy.each_first and t <= len(names) and bool(after["asked"][k] == 0)
+    drawn = np.where((after["permitted"] == 1) & ~first_plays, after["index"], np.nan)
     indices = np.where(np.isnan(numbers[:, 2]), drawn, numbers[:, 2])
     why = _why(k, none, names, numbers[:, 0], alpha, bool(first_plays))
     views = tuple(
@@ -94,7 +94,7 @@ def explain_state(
 
 def _why(k: int, none: bool, names: tuple[str, ...], risks: Any, alpha: float, first_plays: bool) -> str:
     if k == WAIT:
-        return "every permissible arm waits for outcomes of units already given it"
+        return "every arm that may be given waits for outcomes of units already given it"
     if none:
         least = int(np.nanargmin(risks)) if not np.isnan(risks).all() else 0
         rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"

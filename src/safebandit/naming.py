@@ -11,6 +11,9 @@ from typing import Any, get_type_hints
 
 from safebandit.errors import SafebanditError, suggest
 
+# Pieces between commas, where a comma inside double quotes does not count.
+_OUTSIDE_QUOTES = re.compile(r'(?:[^,"]|"[^"]*")+')
+
 
 def kebab(name: str) -> str:
     """The name of a class or function as it is written on the command line.
@@ -30,13 +33,13 @@ def split_call(text: str, error: type[SafebanditError]) -> tuple[str, dict[str, 
     """
     name, _, rest = text.strip().partition(":")
     parameters: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in rest.split(","))):
+    for item in filter(None, (part.strip() for part in _OUTSIDE_QUOTES.findall(rest))):
         key, equals, value = item.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise error(f'a parameter is written name=value, got "{item}" in "{text}"')
         if key.strip() in parameters:
             raise error(f'parameter "{key.strip()}" is given twice in "{text}"')
-        parameters[key.strip()] = value.strip()
+        parameters[key.strip()] = value.strip().strip('"')
     return name.strip(), parameters
 
 
@@ -94,8 +97,10 @@ def read_number(key: str, value: Any, kind: type[int] | type[float], error: type
     noun = "a whole number" if kind is int else "a finite number"
     try:
         number = kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise error(f"{key} must be {noun}, got {value!r}") from None
-    if isinstance(value, bool) or not math.isfinite(number) or (kind is int and number != float(value)):
+    # A text is read digit by digit; anything else must equal the number that was made of it.
+    changed = not isinstance(value, str) and number != value
+    if isinstance(value, bool) or not math.isfinite(number) or changed:
         raise error(f"{key} must be {noun}, got {value!r}")
     return number

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import ResultError
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from safebandit.arms import Numbers
     from safebandit.results import Result
 
 LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
-# Dark to light in grey as well, and each policy has its own dashes and its own marker.
+# Dark to light in grey as well, and each line has its own dashes and its own marker.
 COLOURS = ("#1b3a5c", "#c44e1b", "#4f9a6b", "#8a5fb0", "#b8860b", "#5fb0c9", "#d77fa1", "#7f7f7f")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKERS = "osD^vP*X"
@@ -30,22 +31,21 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+class Line(NamedTuple):
+    """One line of a picture: where, how high, and the band around it (None: no band)."""
+
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+
+
 def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
     """Mean over the trials against time, with the interval that holds the middle 90 % of them."""
-    figure, axes = _figure(result, len(metrics))
-    times = result.specification.checkpoints
+    figure, axes = new_figure(len(metrics))
     for axis, metric in zip(axes, metrics, strict=True):
-        for i, policy in enumerate(result.policies):
-            values = result.curve(policy, metric)
-            low, high = result.quantiles(policy, metric, (0.05, 0.95))
-            colour = COLOURS[i % len(COLOURS)]
-            axis.fill_between(times, low, high, color=colour, alpha=0.12, linewidth=0)
-            axis.plot(
-                times, values.mean(axis=0), label=policy, color=colour, linestyle=DASHES[i % len(DASHES)],
-                linewidth=1.8, marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15), markersize=4,
-            )  # fmt: skip
-        axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, times[-1]))
-        axis.set_ylim(bottom=0)
+        draw_lines(axis, curve_lines(result, metric))
+        axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, result.specification.horizon))
     axes[0].legend(frameon=False, loc="upper left")
     _title(figure, result, "mean, and the middle 90 % of trials")
     return figure
@@ -53,22 +53,52 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
 
 def boxes(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
     """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond."""
-    figure, axes = _figure(result, len(metrics))
+    figure, axes = new_figure(len(metrics))
     for axis, metric in zip(axes, metrics, strict=True):
-        drawn = axis.boxplot(
-            [result.final(policy, metric) for policy in result.policies],
-            tick_labels=result.policies, whis=(5, 95), widths=0.6, patch_artist=True, showmeans=True,
-            flierprops={"marker": ".", "markersize": 4, "alpha": 0.5}, medianprops={"color": "black"},
-            meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5},
-        )  # fmt: skip
-        for i, box in enumerate(drawn["boxes"]):
-            box.set(facecolor=COLOURS[i % len(COLOURS)], alpha=0.45)
+        draw_boxes(axis, {policy: result.final(policy, metric) for policy in result.policies})
         axis.set(ylabel=f"{LABELS[metric]} at round {result.specification.horizon:,}")
-        axis.set_ylim(bottom=0)
-        if max(map(len, result.policies)) * len(result.policies) > 36:
-            axis.tick_params(axis="x", rotation=20)
     _title(figure, result, "box: quartiles; whiskers: 5 % and 95 %; diamond: mean")
     return figure
+
+
+def curve_lines(result: Result, metric: str) -> dict[str, Line]:
+    """The mean of a metric over time for every policy, with the middle 90 % of the trials."""
+    if result.trials == 0:
+        raise ResultError("there is nothing to draw: the result has no trials")
+    lines = {}
+    for policy in result.policies:
+        low, high = result.quantiles(policy, metric, (0.05, 0.95))
+        mean = result.curve(policy, metric).mean(axis=0)
+        lines[policy] = Line(result.specification.checkpoints.astype(float), mean, low, high)
+    return lines
+
+
+def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None:
+    """Draw lines with their bands; `first` shifts colours, dashes and markers."""
+    for i, (label, line) in enumerate(lines.items(), start=first):
+        colour = COLOURS[i % len(COLOURS)]
+        if line.low is not None and line.high is not None:
+            axis.fill_between(line.x, line.low, line.high, color=colour, alpha=0.12, linewidth=0)
+        dense = len(line.x) > 30
+        axis.plot(
+            line.x, line.y, label=label, color=colour, linestyle=DASHES[i % len(DASHES)], linewidth=1.8,
+            marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15) if dense else None, markersize=4,
+        )  # fmt: skip
+    axis.set_ylim(bottom=0)
+
+
+def draw_boxes(axis: Axes, samples: Mapping[str, Numbers], *, first: int = 0) -> None:
+    """Draw one box per sample."""
+    drawn = axis.boxplot(
+        list(samples.values()), tick_labels=list(samples), whis=(5, 95), widths=0.6, patch_artist=True, showmeans=True,
+        flierprops={"marker": ".", "markersize": 4, "alpha": 0.5}, medianprops={"color": "black"},
+        meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5},
+    )  # fmt: skip
+    for i, box in enumerate(drawn["boxes"], start=first):
+        box.set(facecolor=COLOURS[i % len(COLOURS)], alpha=0.45)
+    axis.set_ylim(bottom=0)
+    if max(map(len, samples)) * len(samples) > 36:
+        axis.tick_params(axis="x", rotation=20)
 
 
 def save(figure: Figure, path: str | Path) -> Path:
@@ -77,25 +107,26 @@ def save(figure: Figure, path: str | Path) -> Path:
 
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    for ending, metadata in ((".png", {"Software": None}), (".svg", {"Date": None})):
+    endings: tuple[tuple[str, dict[str, Any]], ...] = ((".png", {"Software": None}), (".svg", {"Date": None}))
+    for ending, metadata in endings:
         with plt.rc_context(_STYLE):
-            figure.savefig(path.with_suffix(ending), metadata=metadata)
+            figure.savefig(path.with_name(path.name + ending), metadata=metadata)
     plt.close(figure)
-    return path.with_suffix(".png")
+    return path.with_name(path.name + ".png")
 
 
-def _figure(result: Result, panels: int) -> tuple[Figure, list[Axes]]:
+def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side, in one row or more."""
     import matplotlib
 
     # Without a screen, and without asking for one.
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot as plt
 
-    if result.trials == 0:
-        raise ResultError("there is nothing to draw: the result has no trials")
     with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(1, panels, figsize=(5.6 * panels, 4.0), layout="constrained", squeeze=False)
-    return figure, list(axes[0])
+        size = (5.6 * panels, 4.0 * rows)
+        figure, axes = plt.subplots(rows, panels, figsize=size, layout="constrained", squeeze=False)
+    return figure, list(axes.ravel())
 
 
 def _title(figure: Figure, result: Result, note: str) -> None:

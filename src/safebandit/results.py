@@ -277,7 +277,10 @@ def _text_column(text: str, count: int) -> Any:
 def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     if _METADATA not in metadata:
         raise ResultError(f"{path} is a Parquet file but not a result of safebandit")
-    document: dict[str, Any] = json.loads(metadata[_METADATA])
+    try:
+        document: dict[str, Any] = dict(json.loads(metadata[_METADATA]))
+    except (TypeError, ValueError):
+        raise ResultError(f"{path} does not hold the specification that a result holds; simulate it again") from None
     if document.get("format") != FORMAT:
         raise ResultError(
             f"{path} has format {document.get('format')}, this version reads format {FORMAT}; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
@@ -64,7 +64,7 @@ def simulate(
     seed = _at_least("seed", seed, 0, "a whole number that fixes all random numbers")
     chosen = name_policies(policies)
     times = checkpoint_times(checkpoints, horizon)
-    texts = {label: label if isinstance(policy, str) else policy_to_text(policy) for label, policy in chosen.items()}
+    texts = {label: policy if isinstance(policy, str) else policy_to_text(policy) for label, policy in chosen.items()}
     specification = Specification(instance, texts, horizon, seed, times)
     return _run(specification, chosen, range(trials), workers, progress)
 
@@ -114,7 +114,8 @@ def name_policies(policies: Policies) -> dict[str, Any]:
     if isinstance(policies, Mapping):
         chosen = dict(policies)
     else:
-        listed = [policies] if isinstance(policies, str) or hasattr(policies, "_fields") else list(policies)
+        single = isinstance(policies, str) or hasattr(policies, "_fields") or not isinstance(policies, Iterable)
+        listed = [policies] if single else list(policies)
         labels = [policy if isinstance(policy, str) else policy_to_text(policy) for policy in listed]
         for label in labels:
             if labels.count(label) > 1:
@@ -138,7 +139,8 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
             )
         space = np.geomspace if checkpoints == "log" else np.linspace
         return np.unique(np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon))).astype(np.int64))
-    times = [_at_least("a checkpoint", value, 1, "a round") for value in checkpoints]
+    listed: Iterable[Any] = checkpoints if np.ndim(checkpoints) else [checkpoints]
+    times = [_at_least("a checkpoint", value, 1, "a round") for value in listed]
     if times and max(times) > horizon:
         raise SimulationError(f"a checkpoint must be at most the horizon, {horizon}, got {max(times)}")
     return np.unique(np.array([*times, horizon], np.int64))

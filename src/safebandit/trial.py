@@ -17,7 +17,7 @@ from safebandit.explanation import Explanation, explain_state
 from safebandit.instances.make import check_unit
 from safebandit.kernel import kernels_for
 from safebandit.naming import read_number
-from safebandit.policies import HOLD, WAIT, policy_from_text, policy_to_text, prepare, widths
+from safebandit.policies import WAIT, policy_from_text, policy_to_text, prepare, widths
 from safebandit.streams import STATE, trial_streams
 from safebandit.version import __version__
 
@@ -126,7 +126,8 @@ class Trial:
 
         The same value told again changes nothing; another value is refused.
         """
-        unit = self._units.get(int(id)) if isinstance(id, int | np.integer) else None
+        number = isinstance(id, int | np.integer) and not isinstance(id, bool)
+        unit = self._units.get(int(id)) if number else None
         if unit is None:
             known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
             raise TrialError(f"no unit has the id {id!r}; {known}")
@@ -161,11 +162,14 @@ class Trial:
     def from_json(text: str, *, policy: Any = None) -> Trial:
         """A trial as `to_json` left it; `policy` is needed only where it has no text of its own."""
         document = _document(text)
-        trial = Trial(document["arms"], document["alpha"], policy or document["policy"], seed=document["seed"])
-        for event in document["log"]:
-            trial._repeat(event)
-        for name, word in zip(STATE.names or (), document["stream"], strict=True):
-            trial._stream[name] = word
+        try:
+            trial = Trial(document["arms"], document["alpha"], policy or document["policy"], seed=document["seed"])
+            for event in document["log"]:
+                trial._repeat(event)
+            for name, word in zip(STATE.names or (), document["stream"], strict=True):
+                trial._stream[name] = word
+        except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as problem:
+            raise TrialError(f"the saved trial does not hold together: {problem}") from None
         return trial
 
     def replay(self) -> list[Difference]:
@@ -201,6 +205,8 @@ class Trial:
         arm["asked"] += 1
         arm["reward"]["pending"] += 1
         arm["risk"]["pending"] += 1
+        # A unit that is pending changes what an index sees; what was noted of it no longer holds.
+        arm["until"] = 0
         self._set_available(k)
 
     def _learn(self, unit: _Unit, told: Mapping[str, float]) -> None:
@@ -217,12 +223,13 @@ class Trial:
 
     def _hold_reason(self, code: int) -> str:
         if code == WAIT:
-            return "every permissible arm waits for outcomes of units already given it; tell those first"
-        assert code == HOLD
+            return "every arm that may be given waits for outcomes of units already given it; tell those first"
         return self.explain().why
 
 
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
+    if isinstance(arms, str):
+        raise TrialError(f"arms must be a list of names or a number of arms, got {arms!r}")
     names = tuple(str(k) for k in range(arms)) if isinstance(arms, int) else tuple(str(arm) for arm in arms)
     if len(names) == 0:
         raise TrialError("a trial needs at least one arm, got none")
@@ -235,6 +242,8 @@ def _news(number: int, name: str, known: float | None, told: float | None) -> fl
     """The value if it is news; None if nothing was told or the same is known; an error if it contradicts."""
     if told is None:
         return None
+    if isinstance(told, str):
+        raise TrialError(f"unit {number}: {name} must be a number in [0, 1], got {told!r}")
     try:
         value = check_unit(name, told)
     except ValueError as problem:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from safebandit.arms import State, at
-from safebandit.dispatch import inlined
+from safebandit.dispatch import woven
 from safebandit.indices.interface import best, exceeds, steady, upper, upper_near
-from safebandit.streams import wins_tie
+from safebandit.streams import uniform
 
 # Far above the rounding of any index, far below any difference that matters.
 MARGIN = 1e-9
@@ -22,7 +22,7 @@ def best_of_any(index: Any, state: State, t: int) -> int:
     return _best(index, state, t, -np.inf)
 
 
-@inlined
+@woven
 def _best(index: Any, state: State, t: int, floor: float) -> int:
     """The permitted arm of the largest index, ties at random, -1 if no index is a number.
 
@@ -31,22 +31,26 @@ def _best(index: Any, state: State, t: int, floor: float) -> int:
     best, top, ties = -1, -np.inf, 0
     for k in range(state.size):
         arm = at(state.first, k)
+        arm.index = np.nan
         if arm.permitted == 0 or arm.ceiling < floor:
             continue
-        u = upper(index, arm.reward, t, state.stream)
-        if not steady(index):
-            # Nobody else uses the ceiling then; it lets people see what was drawn.
-            arm.ceiling = u
-        if u > top:
-            best, top, ties = k, u, 1
-        elif u == top:
+        arm.index = upper(index, arm.reward, t, state.stream)
+        if arm.index > top:
+            best, top, ties = k, arm.index, 1
+        elif arm.index == top:
             ties += 1
-            if wins_tie(ties, state.stream):
-                best = k
+    if ties > 1:
+        # One draw, for the largest only: it must not depend on which arms were passed over.
+        place = int(uniform(state.stream) * ties)
+        for k in range(state.size):
+            if at(state.first, k).index == top:
+                if place == 0:
+                    return k
+                place -= 1
     return best
 
 
-@inlined
+@woven
 def _best_of_steady(index: Any, state: State, t: int) -> int:
     """The arm that `_best` gives, for an index that only grows between plays, with less work.
 
@@ -71,7 +75,7 @@ def _best_of_steady(index: Any, state: State, t: int) -> int:
     return best
 
 
-@inlined
+@woven
 def _highest_ceiling(index: Any, state: State, t: int, but: int) -> tuple[int, float]:
     """Which permitted arm, `but` one, has the highest ceiling; ceilings out of date are computed anew."""
     rival, bar = but, -np.inf

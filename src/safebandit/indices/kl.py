@@ -61,7 +61,6 @@ class KLLower(NamedTuple):
 
 
 @upper.register(KLUpper)
-@inlined
 def kl_upper_index(index: KLUpper, seen: Seen, t: int) -> float:
     if seen.plays == 0:
         return 1.0

@@ -87,14 +87,14 @@ def best_of_thompson(index: Thompson, state: State, t: int) -> int:
     winner, mean = -1, -math.inf
     for k in range(state.size):
         arm = at(state.first, k)
-        arm.ceiling = math.nan
+        arm.index = math.nan
         if arm.permitted and arm.reward.own[0] > mean:
             winner, mean = k, arm.reward.own[0]
     if winner < 0:
         return winner
     first, arm = winner, at(state.first, winner)
     x = thompson_upper(index, arm.reward, t, state.stream)
-    arm.ceiling = x
+    arm.index = x
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted == 0 or k == first:
@@ -106,7 +106,7 @@ def best_of_thompson(index: Thompson, state: State, t: int) -> int:
             draw = _draw_above(arm.reward, x, w)
         else:
             draw = thompson_upper(index, arm.reward, t, state.stream)
-        arm.ceiling = draw
+        arm.index = draw
         if draw > x:
             winner, x = k, draw
     return winner

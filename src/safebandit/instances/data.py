@@ -32,6 +32,8 @@ def read_outcomes(data: Any, missing_risk: str) -> tuple[list[str], Outcomes]:
 def _read_table(data: Any) -> pd.DataFrame:
     import pandas as pd
 
+    if not isinstance(data, pd.DataFrame | str | Path):
+        raise InstanceError(f"data must be a file or a table with columns {', '.join(COLUMNS)}, got {data!r}")
     table = data.copy() if isinstance(data, pd.DataFrame) else _read_file(Path(data))
     for column in COLUMNS:
         if column not in table.columns:
@@ -69,7 +71,9 @@ def _numbers(table: pd.DataFrame) -> pd.DataFrame:
         for wrong, rule in ((unreadable, "be a number"), (outside, "lie in [0, 1]")):
             if wrong.any():
                 row = int(wrong.to_numpy().argmax())
-                raise InstanceError(f"{column} must {rule}, row {row + 1} has {table[column].iloc[row]!r}")
+                value = table[column].iloc[row]
+                shown = repr(value) if isinstance(value, str) else value
+                raise InstanceError(f"{column} must {rule}, row {row + 1} has {shown}")
         table[column] = numbers
     if table["reward"].isna().any():
         row = int(table["reward"].isna().to_numpy().argmax())

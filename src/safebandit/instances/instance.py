@@ -190,5 +190,9 @@ class Instance:
 
     def draw(self, arm: int, count: int, *, seed: int = 0) -> Numbers:
         """`count` outcomes of one arm, as rows (reward, risk): what a simulated trial with this seed would see."""
+        if not 0 <= arm < len(self.mu) or count < 0:
+            raise InstanceError(
+                f"arm must lie in 0 to {len(self.mu) - 1} and count be at least 0, got {arm} and {count}"
+            )
         stream = trial_streams(seed, 0, len(self.mu)).arms[arm]
         return np.array([draw(self.law, arm, stream) for _ in range(count)]).reshape(count, 2)

@@ -177,16 +177,32 @@ def policy_to_text(policy: Any) -> str:
     ('tsbu', 'thompson+bayes-lower:safety.schedule=theory,each_first=false')
     """
     for name, entry in POLICIES.items():
-        if entry.constructor() == policy and type(entry.constructor()) is type(policy):
+        if _same(entry.constructor(), policy):
             return name
     if not isinstance(policy, DoublyOptimistic):
         return repr(policy)
     parts = [f"reward.{text}" for text in _changed(policy.reward)]
     parts += [f"safety.{text}" for text in _changed(policy.safety)]
-    parts += [f"when_none={policy.when_none}"] if policy.when_none is not None else []
+    parts += [f"when_none={_written(policy.when_none)}"] if policy.when_none is not None else []
     parts += [] if policy.each_first else ["each_first=false"]
     name = f"{kebab(type(policy.reward).__name__)}+{kebab(type(policy.safety).__name__)}"
     return f"{name}:{','.join(parts)}" if parts else name
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether two values have the same types all through; as tuples, KLUpper() and BayesUpper() would be equal."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, tuple):
+        return len(first) == len(second) and all(map(_same, first, second))
+    return bool(first == second)
+
+
+def _written(arm: Any) -> str:
+    """An arm as `arm_number` reads it back: "#0" for a number, a name as it is, quoted where it has commas."""
+    if not isinstance(arm, str):
+        return f"#{arm}"
+    return f'"{arm}"' if set(arm) & {",", " ", "#"} else arm
 
 
 def _changed(index: Any) -> list[str]:
@@ -237,11 +253,11 @@ def _prepare_mixture(policy: PolicyMixture, arms: Sequence[str], when_none: str,
 
 
 def arm_number(what: str, arm: Any, arms: Sequence[str]) -> int:
-    """An arm by its name or its number from 0."""
+    """An arm by its name, or by its number from 0, which a text may write as "#0" to tell it from a name."""
     if arm in arms:
         return list(arms).index(arm)
     try:
-        number = int(read_number(what, arm, int, PolicyError))
+        number = int(read_number(what, arm.removeprefix("#") if isinstance(arm, str) else arm, int, PolicyError))
     except PolicyError:
         number = -1
     if not 0 <= number < len(arms):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.arms import Numbers, State, at, count_outcome
-from safebandit.dispatch import compiled, inlined
+from safebandit.dispatch import woven
 from safebandit.indices.interface import best, drawn, learn, lower, permits, start, steady, upper, width
 from safebandit.policies.interface import (
     HOLD,
@@ -94,13 +94,13 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> tup
         winner = best(policy.reward, state, t)
         if winner >= 0:
             return winner, False
-    if drawn(policy.safety):
+    if drawn(policy.safety) and policy.when_none == LEAST_RISKY:
         # The gate drew first, arm by arm: from the same place, `lower` draws the same numbers.
         stream.a, stream.b, stream.c, stream.counter = before
     return _when_none(policy, state, t, alpha), True
 
 
-@inlined
+@woven
 def _ask_gate(index: Any, arm: Any, t: int, alpha: float, stream: Stream) -> None:
     """Ask whether the arm is permissible, and note in which round the answer may next be another one.
 
@@ -108,7 +108,7 @@ def _ask_gate(index: Any, arm: Any, t: int, alpha: float, stream: Stream) -> Non
     does not permit before it either.
     """
     arm.safe = 1 if permits(index, arm.risk, t, alpha, stream) else 0
-    arm.ask_gate_at = t + 1
+    arm.ask_gate_at = 0
     if steady(index):
         later = t + t // 128
         if arm.safe:
@@ -117,7 +117,7 @@ def _ask_gate(index: Any, arm: Any, t: int, alpha: float, stream: Stream) -> Non
             arm.ask_gate_at = later + 1
 
 
-@compiled
+@woven
 def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> int:
     """What happens while no arm is permissible."""
     if policy.when_none >= 0:

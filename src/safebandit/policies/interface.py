@@ -48,6 +48,6 @@ def look(policy: object, state: State, t: int, alpha: float, table: Numbers) -> 
     """For people: write each arm's risk index, whether it is permissible (0 or 1), its reward index, and the
     probability that it is played, where the policy mixes arms.
 
-    What is drawn is left as NaN; a reward index that was drawn is in the arm's `ceiling` after `choose`.
+    What is drawn is left as NaN; a reward index that was drawn is in the arm's `index` after `choose`.
     """
     raise NotImplementedError

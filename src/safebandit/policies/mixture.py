@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.arms import Numbers, Seen, State, at, count_outcome
-from safebandit.dispatch import generic, inlined
+from safebandit.dispatch import generic, inlined, woven
 from safebandit.indices.bayes import BayesUpper
 from safebandit.indices.interface import learn, lower_near, start, upper_near, width
 from safebandit.indices.kl import KLUpper
@@ -27,7 +27,6 @@ from safebandit.policies.interface import (
     widths,
 )
 from safebandit.streams import Stream, uniform, wins_tie
-
 
 # Values this close are equal: they come from iterations that may end a rounding apart.
 TIE = 1e-12
@@ -116,7 +115,7 @@ def _choose(policy: PolicyMixture, state: State, t: int, alpha: float) -> tuple[
     return _when_none(policy, state), True
 
 
-@inlined
+@woven
 def _compute_indices(policy: PolicyMixture, state: State, t: int, alpha: float) -> None:
     """Every arm's reward index into `ceiling`, its risk index into `risk_bound`; the last ones are near."""
     for k in range(state.size):
@@ -158,7 +157,7 @@ def _best_pair(state: State, alpha: float) -> Pair:
     return best
 
 
-@inlined
+@woven
 def _when_none(policy: PolicyMixture, state: State) -> int:
     """What happens while no arm is safe by its index."""
     if policy.when_none >= 0:
