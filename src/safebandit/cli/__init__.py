@@ -9,6 +9,7 @@ import typer
 
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.paper import paper
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.simulate import simulate
 from safebandit.errors import SafebanditError
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, bounds, policies, instances):
+for command in (simulate, show, extend, rerun, bounds, paper, policies, instances):
     app.command()(command)
 
 

@@ -63,7 +63,8 @@ class Drawing:
         for label, line in lines.items():
             low = line.low if line.low is not None else np.full(len(line.x), np.nan)
             high = line.high if line.high is not None else np.full(len(line.x), np.nan)
-            self.rows += [(title, label, *map(float, row)) for row in zip(line.x, line.y, low, high, strict=True)]
+            for x, y, a, b in zip(line.x, line.y, low, high, strict=True):
+                self.rows.append((title, label, float(x), float(y), float(a), float(b)))
         self.axes[panel].set_title(title, fontsize=10)
         return self.axes[panel]
 
@@ -183,10 +184,8 @@ def _naive_dependence(results: Results) -> Drawing:
     drawing = Drawing(2)
     steps = np.array([i / 50 for i in ALPHA_STEPS])
     finals = [results[f"naive-{i}"].final("naive-ts") for i in ALPHA_STEPS]
-    for panel, (title, change) in enumerate(
-        (("mean regret", lambda values: values), ("mean of 1/sqrt(regret)", lambda values: 1 / np.sqrt(values)))
-    ):
-        values = [change(final) for final in finals]
+    for panel, (title, power) in enumerate((("mean regret", 1.0), ("mean of 1/sqrt(regret)", -0.5))):
+        values = [final**power for final in finals]
         mean = np.array([value.mean() for value in values])
         reach = np.array([1.96 * value.std(ddof=1) / np.sqrt(len(value)) for value in values])
         axis = drawing.lines(

@@ -1,0 +1,81 @@
+"""`safebandit paper`: every figure and claim of the paper, with a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from safebandit.paper.claims import Judgement
+
+
+def paper(
+    figures: Annotated[
+        list[str] | None, typer.Argument(help="Figures such as fig2 fig6; all if none is named.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Say what there is and how many rounds each takes.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
+    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the report.  [default: results/paper]")] = None,
+) -> int:
+    """Reproduce the paper: its simulations at full settings, its figures, its claims put to the test, one report."""
+    from safebandit.cli.show import progress_bar
+    from safebandit.paper.reproduce import chosen_figures, reproduce
+
+    if list_only:
+        _print_list(chosen_figures(figures or []), quick)
+        return 0
+    folder = out or Path("results") / ("paper-quick" if quick else "paper")
+    try:
+        with progress_bar() as progress:
+            made = reproduce(figures or [], out=folder, seed=seed, quick=quick, workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)
+        return 130
+    _print_judgements(made.judgements)
+    typer.echo(f"report: {made.report}")
+    return 0
+
+
+def _print_list(names: list[str], quick: bool) -> None:
+    from rich.table import Table
+
+    from safebandit.cli.show import console
+    from safebandit.paper.figures import FIGURES
+    from safebandit.paper.reproduce import QUICK, needed_runs
+    from safebandit.paper.runs import RUNS
+
+    share = QUICK if quick else 1.0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading, justify in (("figure", "left"), ("what it shows", "left"), ("place", "left"), ("rounds", "right")):
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for name in names:
+        rounds = sum(RUNS[run].rounds(share) for run in FIGURES[name].runs)
+        table.add_row(name, FIGURES[name].title, FIGURES[name].place, f"{rounds:,}")
+    total = sum(RUNS[run].rounds(share) for run in needed_runs(names))
+    table.add_row("", "all, simulations that figures share counted once", "", f"{total:,}")
+    console().print(table)
+
+
+def _print_judgements(judgements: list[Judgement]) -> None:
+    from rich.table import Table
+
+    from safebandit.cli.show import console
+
+    colours = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("verdict", "claim", "figure"):
+        table.add_column(heading, overflow="fold")
+    for judgement in judgements:
+        verdict = judgement.verdict
+        figures = ", ".join(name[3:] for name in judgement.claim.figures)
+        table.add_row(f"[{colours[verdict]}]{verdict}[/]", judgement.claim.says, figures)
+    screen = console()
+    screen.print(table)
+    counts = [f"{sum(j.verdict == verdict for j in judgements)} {verdict}" for verdict in colours]
+    screen.print(f"{len(judgements)} claims: {', '.join(counts)}")
