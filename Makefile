@@ -1,4 +1,4 @@
-# make run    the main job: simulate the drug trial, write its table and pictures to results/
+# make run    the main job: every figure and claim of the paper, with a report in results/paper/
 # make test   all tests
 # make check  style, types, import directions, generated docs
 # make docs   write the generated parts of the docs anew
@@ -11,8 +11,7 @@ READY := .venv/.ready
 .PHONY: run test check docs bench clean
 
 run: $(READY)
-	$(BIN)/safebandit simulate --instance drug-trial --alpha 0.21 --policy docb --policy topsi --policy tsbu \
-		--horizon 50000 --trials 500 --seed 1 --out results/drug-trial
+	$(BIN)/safebandit paper
 
 test: $(READY)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal

@@ -43,7 +43,7 @@ def combined(parts: Sequence[Part]) -> str:
 
 def exact(label: str, value: float, least: float, most: float) -> Part:
     """A number without uncertainty."""
-    return Part(label, value, value, value, least, most)
+    return Part(label, float(value), float(value), float(value), least, most)
 
 
 def mean(label: str, values: Numbers, least: float = -math.inf, most: float = math.inf) -> Part:

@@ -163,6 +163,10 @@ def _schedule_boxes(results: Results) -> Drawing:
     for panel, metric in enumerate(LABELS):
         _boxes(drawing, panel, results["schedules"], metric)
         # The rare runs dwarf the boxes; a logarithmic scale shows both.
+        finals = np.concatenate(
+            [results["schedules"].final(policy, metric) for policy in results["schedules"].policies]
+        )
+        drawing.axes[panel].set_ylim(0.8 * max(1.0, finals.min()), 1.25 * finals.max())
         drawing.axes[panel].set_yscale("log")
     return drawing
 
@@ -214,17 +218,17 @@ FIGURES = {
     figure.name: figure
     for figure in (
         PaperFigure(
-            1, "Unsafe plays of DOCB, BwCR and Pess", "section 5.1", ("case-1", "case-2"), _two_cases("unsafe_plays")
+            1, "Unsafe plays of DOCB, BwCR and Pess", "section 6.1", ("case-1", "case-2"), _two_cases("unsafe_plays")
         ),
-        PaperFigure(2, "Drug trial, alpha = 0.21", "section 5.2", ("drug-21",), _drug_curves),
-        PaperFigure(3, "Regret against the gap", "section 5.2.1", _gap_runs, _gaps),
-        PaperFigure(4, "Regret of DOCB, BwCR and Pess", "appendix E.1", ("case-1", "case-2"), _two_cases("regret")),
-        PaperFigure(5, "Drug trial, alpha = 0.21: spread", "appendix E.2", ("drug-21",), _drug_boxes),
-        PaperFigure(6, "Drug trial, alpha = 0.19", "appendix E.2", ("drug-19",), _drug_19),
-        PaperFigure(7, "Two schedules of BayesUCB", "appendix E.3", ("schedules",), _schedule_curves),
-        PaperFigure(8, "Two schedules of BayesUCB: spread", "appendix E.3", ("schedules",), _schedule_boxes),
-        PaperFigure(9, "Naively sampled risks", "appendix E.4", _naive_runs, _naive_curves),
-        PaperFigure(10, "Naively sampled risks against alpha - nu*", "appendix E.4", _naive_runs, _naive_dependence),
-        PaperFigure(11, "Sampled risks with slack", "appendix E.4", ("slack",), _slack),
+        PaperFigure(2, "Drug trial, alpha = 0.21", "section 6.2", ("drug-21",), _drug_curves),
+        PaperFigure(3, "Regret against the gap", "section 6.2.1", _gap_runs, _gaps),
+        PaperFigure(4, "Regret of DOCB, BwCR and Pess", "appendix F.1", ("case-1", "case-2"), _two_cases("regret")),
+        PaperFigure(5, "Drug trial, alpha = 0.21: spread", "appendix F.2", ("drug-21",), _drug_boxes),
+        PaperFigure(6, "Drug trial, alpha = 0.19", "appendix F.2", ("drug-19",), _drug_19),
+        PaperFigure(7, "Two schedules of BayesUCB", "appendix F.3", ("schedules",), _schedule_curves),
+        PaperFigure(8, "Two schedules of BayesUCB: spread", "appendix F.3", ("schedules",), _schedule_boxes),
+        PaperFigure(9, "Naively sampled risks", "appendix F.4", _naive_runs, _naive_curves),
+        PaperFigure(10, "Naively sampled risks against alpha - nu*", "appendix F.4", _naive_runs, _naive_dependence),
+        PaperFigure(11, "Sampled risks with slack", "appendix F.4", ("slack",), _slack),
     )
 }

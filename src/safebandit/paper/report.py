@@ -24,7 +24,8 @@ SIGNS = {HOLDS: "&#10003;", FAILS: "&#10007;", UNDECIDED: "?"}
 CLASSES = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 
 STYLE = """
-:root { --ink: #1c2430; --soft: #5a6675; --line: #d7dde4; --paper: #fff; --holds: #1f6b3a; --fails: #a32020; --undecided: #7a5a00; }
+:root { --ink: #1c2430; --soft: #5a6675; --line: #d7dde4; --paper: #fff;
+  --holds: #1f6b3a; --fails: #a32020; --undecided: #7a5a00; }
 * { box-sizing: border-box; }
 body { font: 16px/1.55 Georgia, 'Times New Roman', serif; color: var(--ink); background: var(--paper); margin: 0 auto;
   max-width: 60rem; padding: 1.5rem 1.2rem 4rem; }
@@ -142,7 +143,8 @@ def _claim(judgement: Judgement) -> str:
         f'<h3 id="{claim.name}">{_badge(judgement.verdict)}</h3><blockquote>{html.escape(claim.says)} '
         f'<span class="meta">({html.escape(claim.place)})</span></blockquote>'
         f'<p class="meta">Rule: {html.escape(claim.rule)}</p>'
-        '<div class="table"><table><thead><tr><th>measured</th><th class="number">estimate</th><th class="number">95 % interval</th>'
+        '<div class="table"><table><thead><tr><th>measured</th><th class="number">estimate</th>'
+        '<th class="number">95 % interval</th>'
         f'<th class="number">range</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>{remark}'
     )
 
@@ -187,9 +189,10 @@ def _foot(material: Material) -> str:
         )
     return (
         '<section><h2 id="made">How this was made</h2>'
-        f"<p>safebandit {__version__}, seed {material.seed}, Python {platform.python_version()}, {platform.machine()} with "
-        f"{platform.system()}. This run took {material.seconds:.0f} seconds, simulations found on disk not counted. Run "
-        "again with the same version and seed, it gives the same numbers, on any number of cores.</p>"
+        f"<p>safebandit {__version__}, seed {material.seed}, Python {platform.python_version()}, "
+        f"{platform.machine()} with {platform.system()}. This run took {material.seconds:.0f} seconds, simulations "
+        "found on disk not counted. Run again with the same version and seed, it gives the same numbers, on any "
+        "number of cores.</p>"
         '<div class="table"><table><thead><tr><th>simulation</th><th>instance</th><th class="number">alpha</th>'
         '<th class="number">rounds</th><th class="number">rounds per second of one core</th></tr></thead><tbody>'
         + "".join(rows)

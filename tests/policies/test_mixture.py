@@ -1,0 +1,109 @@
+"""Mixtures of arms: the choice is the optimum of the linear program, and the baselines behave as they did for others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import safebandit as sb
+from safebandit.arms import NOTES, new_arms
+from safebandit.errors import PolicyError
+from safebandit.kernel import kernels_for
+from safebandit.policies import prepare, widths
+from safebandit.streams import trial_streams
+
+
+def looked_at(policy, plays, rewards, risks, alpha, t, seed=0):
+    """What a mixture sees after so many plays with such totals: risk bounds, reward indices, probabilities."""
+    count = len(plays)
+    ready = prepare(policy, [str(k) for k in range(count)], "hold", alpha=alpha, risks=[0.0] * count)
+    streams = trial_streams(seed, 0, count)
+    arms = new_arms(streams.keys, widths(ready))
+    kernels = kernels_for(ready)
+    notes = np.zeros(1, NOTES)
+    kernels.begin(ready, arms, streams.policy, notes, alpha)
+    for k in range(count):
+        for play in range(plays[k]):
+            values = float(play < rewards[k]), float(play < risks[k])
+            kernels.learn(ready, arms, streams.policy, notes, alpha, k, play, *values)
+        arms["asked"][k] = plays[k]
+    table = np.full((count, 4), np.nan)
+    kernels.look(ready, arms, streams.policy, notes, alpha, t, table)
+    return table
+
+
+@pytest.mark.parametrize("policy", ["bwcr", "pess"])
+@pytest.mark.parametrize("seed", range(25))
+def test_the_mixture_solves_the_linear_program(policy, seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 8))
+    plays = rng.integers(1, 60, count)
+    rewards, risks = rng.binomial(plays, rng.random(count)), rng.binomial(plays, rng.random(count))
+    alpha = float(rng.uniform(0.1, 0.9))
+    table = looked_at(policy, plays, rewards, risks, alpha, int(plays.sum()) + 1)
+    risk, permitted, reward, probability = table.T
+    solved = linprog(-reward, A_ub=[risk], b_ub=[alpha], A_eq=[np.ones(count)], b_eq=[1.0], bounds=(0, 1))
+    if not solved.success:
+        assert not permitted.any()
+        assert not probability.any()
+        return
+    assert probability.sum() == pytest.approx(1.0, abs=1e-12)
+    assert probability @ risk <= alpha + 1e-12
+    assert probability @ reward == pytest.approx(-solved.fun, abs=1e-8)
+    assert (probability > 0).sum() <= 2
+
+
+def test_arms_are_played_as_often_as_the_mixture_says():
+    # The best mixture has risk 0.5 in the mean, half of each arm; lower risk indices let it begin above that, and the
+    # excess, of order sqrt(log T / T), is 0.01 at T = 20,000. A standard error of the mean share is 0.001.
+    instance = sb.Instance.bernoulli(mu=[0.2, 0.9], nu=[0.1, 0.9], alpha=0.5)
+    result = sb.simulate(instance, "bwcr", horizon=20_000, trials=20, seed=1)
+    share = result.of("bwcr").plays[:, 1] / 20_000
+    assert 0.5 < share.mean() < 0.55
+
+
+def test_pess_never_exceeds_the_limit_in_the_mean():
+    instance = sb.instance_by_name("policy-case-1")
+    result = sb.simulate(instance, "pess", horizon=20_000, trials=20, seed=1)
+    mean_risk = result.of("pess").risk.sum(axis=1) / 20_000
+    # The upper risk index holds with high probability, so that the mixture's true risk stays below alpha.
+    assert mean_risk.mean() < instance.alpha + 3 * 0.5 / np.sqrt(20 * 20_000)
+
+
+def test_baselines_play_unsafe_arms_as_measured_before():
+    # 100 trials elsewhere gave 10,400 for BwCR; the interval here is three combined standard errors (3 in 1,000).
+    result = sb.simulate(sb.instance_by_name("policy-case-2"), ["docb", "bwcr"], horizon=50_000, trials=60, seed=5)
+    unsafe = result.final("bwcr", "unsafe_plays")
+    error = unsafe.std(ddof=1) * np.sqrt(1 / 60 + 1 / 100)
+    assert abs(unsafe.mean() - 10_400) < 3 * error
+    assert (result.final("docb", "unsafe_plays") < unsafe).mean() > 0.95
+
+
+def test_a_live_trial_shows_the_mixture():
+    trial = sb.Trial(["safe", "strong"], alpha=0.3, policy="pess:safe_arm=safe,safe_risk=0.1", seed=2)
+    for _ in range(40):
+        unit = trial.ask()
+        trial.tell(unit.id, reward=float(unit.arm == "strong"), risk=float(unit.arm == "strong"))
+    views = trial.explain().arms
+    assert sum(view.probability for view in views) == pytest.approx(1.0)
+    risk = sum(view.probability * view.risk_index for view in views)
+    assert risk <= 0.3 + 1e-12
+    assert views[0].risk_index == 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("pess", ["must be known", "safe_risk"]),
+        ("pess:safe_risk=0.9", ["[0, alpha]", "0.9"]),
+        ("pess:safe_arm=7,safe_risk=0.1", ["safe_arm must be an arm", "7"]),
+        ("pess:safe_risk=x", ["safe_risk", "x"]),
+        ("bwcr:safe_arm=0", ["safe_arm", "when_none"]),
+    ],
+)
+def test_mistakes(text, words):
+    with pytest.raises(PolicyError) as caught:
+        sb.Trial(3, 0.3, text)
+    for word in words:
+        assert word in str(caught.value)
