@@ -153,10 +153,10 @@ def test_a_policy_that_cannot_be_run_is_refused_in_one_line(policy, message):
 
 
 def test_a_prepared_policy_is_made_of_plain_numbers():
-    ready = ready("tsbu:schedule=theory")
-    assert type(ready.safety.schedule) is int
-    assert ready.safety.schedule == Schedule.theory
-    assert ready.each_first is False
+    plain = ready("tsbu:schedule=theory")
+    assert type(plain.safety.schedule) is int
+    assert plain.safety.schedule == Schedule.theory
+    assert plain.each_first is False
     written = DoublyOptimistic(Thompson(2, "3"), BayesLower("theory"), each_first="false")
     assert ready(written)[:2] == (Thompson(2.0, 3.0), BayesLower(1))
 
