@@ -70,7 +70,7 @@ def kl_upper(p: float, budget: float) -> float:
     left the first step may land far right, so it is held below a bound that is known to lie right of the root.
 
     >>> round(kl_upper(0.5, 0.1), 4)
-    0.7128
+    0.7129
     """
     if p >= 1.0:
         return 1.0
@@ -126,7 +126,7 @@ def kl_lower(p: float, budget: float) -> float:
     """min{ q <= p : d(p||q) <= budget }, by symmetry.
 
     >>> round(kl_lower(0.5, 0.1), 4)
-    0.2872
+    0.2871
     """
     return 1.0 - kl_upper(1.0 - p, budget)
 
@@ -141,7 +141,7 @@ def _stirling_error(n: float) -> float:
 
 
 @compiled
-def binomial_pmf(s: int, n: int, p: float) -> float:
+def binomial_pmf(s: float, n: float, p: float) -> float:
     """P(Bin(n, p) = s), by the divergence and Stirling's series: full precision up to n = 10^9.
 
     >>> round(binomial_pmf(2, 4, 0.5), 6)
@@ -181,16 +181,18 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 @compiled
-def binomial_tail(s: int, n: int, p: float) -> float:
-    """P(Bin(n, p) >= s), which is I_p(s, n-s+1); 1 where s = 0.
+def binomial_tail(s: float, n: float, p: float) -> float:
+    """P(Bin(n, p) >= s), which is I_p(s, n-s+1), for any real s >= 1 and n too; 1 where s = 0.
 
     >>> round(binomial_tail(2, 4, 0.5), 6)
     0.6875
     """
-    if s <= 0 or p >= 1.0:
+    if s <= 0:
         return 1.0
     if s > n or p <= 0.0:
         return 0.0
+    if p >= 1.0:
+        return 1.0
     a, b = float(s), n - s + 1.0
     if p < (a + 1.0) / (a + b + 2.0):
         return min(1.0, binomial_pmf(s, n, p) * (1.0 - p) * _beta_fraction(a, b, p))
@@ -225,8 +227,8 @@ def next_tail(tail: float, mass: float, s: int, n: int, p: float, risk: int) -> 
 
 
 @compiled
-def beta_quantile(a: int, b: int, level: float) -> float:
-    """The `level` quantile of Beta(a, b), for whole a and b: the p at which P(Bin(a+b-1, p) >= a) is `level`.
+def beta_quantile(a: float, b: float, level: float) -> float:
+    """The `level` quantile of Beta(a, b), a >= 1: the p at which P(Bin(a+b-1, p) >= a) is `level`.
 
     Newton's method on the logarithm of the tail, held between bounds that close in on the root.
 

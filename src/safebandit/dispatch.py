@@ -123,14 +123,18 @@ class GenericFunction(Generic[P, R]):
 
     def __init__(self, stub: Callable[P, R]) -> None:
         self.formulas: dict[type, Callable[..., R]] = {}
+        self.plain: dict[type, Callable[..., R]] = {}
         self.name = stub.__name__
         self.arity = len(inspect.signature(stub).parameters)
         functools.update_wrapper(self, stub)
         options: Any = {**OPTIONS, "forceinline": True}
         overload(self, strict=False, jit_options=options)(self._resolve)
 
-    def __call__(self, *args: P.args, **_: P.kwargs) -> R:
-        return self._formula(type(args[0]))(*args)
+    def __call__(self, *args: P.args, **named: P.kwargs) -> R:
+        if named:
+            raise TypeError(f"{self.name} takes its arguments by position, got {', '.join(named)}")
+        formula = self._formula(type(args[0]), self.plain)
+        return formula(*args[: len(inspect.signature(formula).parameters)])
 
     def __hash__(self) -> int:
         return id(self)
@@ -144,7 +148,9 @@ class GenericFunction(Generic[P, R]):
                     f"{kind.__name__} already has a formula for {self.name}; define the class again, "
                     "in the same cell, so that no compiled code still holds the old one"
                 )
-            self.formulas[kind] = self._padded(formula)
+            plain = getattr(formula, "py_func", formula)
+            self.formulas[kind] = self._padded(plain)
+            self.plain[kind] = plain
             return formula
 
         return add
@@ -154,7 +160,6 @@ class GenericFunction(Generic[P, R]):
         return kind in self.formulas
 
     def _padded(self, formula: Callable[..., R]) -> Callable[..., R]:
-        formula = getattr(formula, "py_func", formula)
         wanted = len(inspect.signature(formula).parameters)
         if wanted == self.arity:
             return formula
@@ -167,15 +172,15 @@ class GenericFunction(Generic[P, R]):
 
         return padded
 
-    def _formula(self, kind: type) -> Callable[..., R]:
+    def _formula(self, kind: type, formulas: dict[type, Callable[..., R]]) -> Callable[..., R]:
         for base in kind.__mro__:
-            if base in self.formulas:
-                return self.formulas[base]
+            if base in formulas:
+                return formulas[base]
         raise PolicyError(f"{kind.__name__} has no formula for {self.name}; add @{self.name}.register({kind.__name__})")
 
     def _resolve(self, *args: Any) -> Callable[..., R] | None:
         kind = getattr(args[0], "instance_class", object) if isinstance(args[0], types.BaseNamedTuple) else object
-        return self._formula(kind)
+        return self._formula(kind, self.formulas)
 
 
 def generic(stub: Callable[P, R]) -> GenericFunction[P, R]:

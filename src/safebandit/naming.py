@@ -101,6 +101,6 @@ def read_number(key: str, value: Any, kind: type[int] | type[float], error: type
         raise error(f"{key} must be {noun}, got {value!r}") from None
     # A text is read digit by digit; anything else must equal the number that was made of it.
     changed = not isinstance(value, str) and number != value
-    if isinstance(value, bool) or not math.isfinite(number) or changed:
+    if isinstance(value, bool) or changed or not (kind is int or math.isfinite(number)):
         raise error(f"{key} must be {noun}, got {value!r}")
     return number

@@ -76,7 +76,7 @@ def play(bench, rounds):
         k, none = bench.decide(100)
         assert not none
         wins[k] += 1
-        draws[i] = bench.arms["ceiling"][k]
+        draws[i] = bench.arms["index"][k]
     return wins, draws
 
 
@@ -98,10 +98,10 @@ def test_an_arm_that_wins_through_the_screen_wins_with_the_right_draw():
     screened, leaders, draws = 0, 0, []
     for _ in range(150_000):
         k, _ = bench.decide(100)
-        if k == 0 and bench.arms["ceiling"][1] >= limit:
+        if k == 0 and bench.arms["index"][1] >= limit:
             screened += 1
-            draws.append((bench.arms["ceiling"][0], bench.arms["ceiling"][1]))
-        leaders += bench.arms["ceiling"][1] >= limit
+            draws.append((bench.arms["index"][0], bench.arms["index"][1]))
+        leaders += bench.arms["index"][1] >= limit
     first, leader = (stats.beta(ones + 1, plays - ones + 1) for plays, ones in counts)
     # P(first > leader >= limit) by numerical integration.
     points = np.linspace(limit, 1.0, 20_001)

@@ -25,7 +25,7 @@ class Schedule(IntEnum):
 
 
 @inlined
-def quantile_level(schedule: int, plays: int, t: int) -> float:
+def quantile_level(schedule: int, plays: float, t: int) -> float:
     """delta_t before it is held below alpha/2."""
     if schedule == 0:
         return 1.0 / (t + 1.0)
@@ -66,13 +66,10 @@ class BayesLower(NamedTuple):
 
 
 @inlined
-def _failures(seen: Seen) -> tuple[int, int]:
-    """Failures and plays, with pending plays counted at the same share of failures."""
-    failures = seen.plays - seen.ones
-    if seen.pending == 0:
-        return failures, seen.plays
-    plays = seen.plays + seen.pending
-    return failures * plays // seen.plays, plays
+def _failures(seen: Seen) -> tuple[float, float]:
+    """Failures and plays, with pending plays counted at the same share of failures, whole or not."""
+    plays = float(seen.plays + seen.pending)
+    return (seen.plays - seen.ones) * (plays / seen.plays), plays
 
 
 @upper.register(BayesUpper)
@@ -80,7 +77,7 @@ def bayes_upper_index(index: BayesUpper, seen: Seen, t: int) -> float:
     if seen.plays == seen.ones:
         return 1.0
     failures, plays = _failures(seen)
-    return 1.0 - beta_quantile(failures, plays - failures + 1, quantile_level(index.schedule, plays, t))
+    return 1.0 - beta_quantile(failures, plays - failures + 1.0, quantile_level(index.schedule, plays, t))
 
 
 @exceeds.register(BayesUpper)
