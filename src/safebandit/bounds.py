@@ -108,11 +108,16 @@ def _descend(p: float, budget: float, q: float, highest: float) -> float:
 
 @inlined
 def kl_upper_near(p: float, budget: float, start: float) -> float:
-    """The same as `kl_upper`, sooner where `start` is near it: an index of a round ago, or of a play ago."""
-    highest = p + math.sqrt(0.5 * budget)
-    if not (p + 1e-6 < start < highest < 1.0):
-        return kl_upper(p, budget)
-    return _descend(p, budget, start, highest)
+    """The same as `kl_upper` to 1e-10, sooner where `start` is near it: an index of a round ago, or of a play ago."""
+    if p + 1e-6 < start < 1.0:
+        step = (divergence(p, start) - budget) * start * (1.0 - start) / (start - p)
+        q = start - step
+        # The error after a step is about its square over the distance to p or 1.
+        if abs(step) <= 1e-5 * min(start - p, 1.0 - start):
+            return max(p, q)
+        if abs(step) <= 0.25 * (start - p) and q < 1.0:
+            return _descend(p, budget, q, 1.0)
+    return kl_upper(p, budget)
 
 
 @inlined

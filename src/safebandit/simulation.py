@@ -21,9 +21,10 @@ from safebandit.results import Result, Specification
 from safebandit.streams import STATE, trial_streams
 from safebandit.version import __version__
 
-# A chunk is about a third of a second: progress moves, and Ctrl-C is soon heard.
-CHUNK_ROUNDS = 2_000_000
+# A chunk is about a tenth of a second: progress moves, Ctrl-C is soon heard, and no core waits long for another.
+CHUNK_ROUNDS = 500_000
 MAX_CHUNK_TRIALS = 1_000
+CHUNKS_PER_WORKER = 4
 DEFAULT_CHECKPOINTS = 200
 
 Policies: TypeAlias = str | Sequence[Any] | Mapping[str, Any]
@@ -210,7 +211,7 @@ def _say_nothing(_: Step) -> None:
 
 
 def _chunks(trials: range, horizon: int, workers: int) -> list[range]:
-    size = max(1, min(MAX_CHUNK_TRIALS, CHUNK_ROUNDS // horizon, -(-len(trials) // workers)))
+    size = max(1, min(MAX_CHUNK_TRIALS, CHUNK_ROUNDS // horizon, -(-len(trials) // (CHUNKS_PER_WORKER * workers))))
     return [trials[i : i + size] for i in range(0, len(trials), size)]
 
 

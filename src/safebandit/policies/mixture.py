@@ -28,8 +28,8 @@ from safebandit.policies.interface import (
 )
 from safebandit.streams import Stream, uniform, wins_tie
 
-# Values this close are equal: they come from iterations that may end a rounding apart.
-TIE = 1e-12
+# Values this close are equal: they come from iterations that may end a little apart.
+TIE = 1e-9
 
 
 class PolicyMixture(NamedTuple):
