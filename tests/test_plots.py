@@ -36,8 +36,8 @@ def test_policies_differ_without_colour(result):
 
 def test_boxes_show_medians_at_the_horizon(result):
     figure = plots.boxes(result)
-    medians = [line for line in figure.axes[0].get_lines() if line.get_color() == "black" and len(line.get_ydata()) == 2]
-    shown = {float(line.get_ydata()[0]) for line in medians}
+    lines = [line for line in figure.axes[0].get_lines() if len(line.get_ydata()) == 2]
+    shown = {float(line.get_ydata()[0]) for line in lines if line.get_color() == "black"}
     for policy in result.policies:
         assert float(np.median(result.final(policy))) in shown
     plt.close(figure)

@@ -45,7 +45,8 @@ def divergence(p: float, q: float) -> float:
     """
     if p == q:
         return 0.0
-    if q <= 0.0 or q >= 1.0:
+    # So near 0 that dividing by it overflows, q may as well be 0.
+    if q <= TINY or q >= 1.0:
         return math.inf
     return q * _phi((p - q) / q) + (1.0 - q) * _phi((q - p) / (1.0 - q))
 

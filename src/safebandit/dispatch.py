@@ -11,6 +11,7 @@ arguments are never found again in Numba's disk cache.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
@@ -70,7 +71,9 @@ def cache_folder() -> Path:
             "set NUMBA_CACHE_DIR to a folder that can",
             stacklevel=2,
         )
-        return Path(tempfile.mkdtemp(prefix="safebandit-"))
+        private = tempfile.mkdtemp(prefix="safebandit-")
+        atexit.register(shutil.rmtree, private, ignore_errors=True)
+        return Path(private)
     _remove_unused(base, keep=folder)
     return folder
 

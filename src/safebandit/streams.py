@@ -1,7 +1,7 @@
 """Random numbers: one small stream per arm and per policy, all derived from one seed.
 
-A stream is a record of four 64-bit words, the state of SFC64. `word`, `uniform` and `normal` give, number for
-number, what `numpy.random.Generator(numpy.random.SFC64(...))` gives from the same state.
+A stream is a record of four 64-bit words, the state of SFC64. `word` and `uniform` give, bit for bit, and `normal`,
+`gamma` and `beta`, up to rounding, what `numpy.random.Generator(numpy.random.SFC64(...))` gives from the same state.
 
 Written by hand because NumPy's generators cannot live in an array, one per arm and trial, that compiled
 code reads without the interpreter. The tests hold every draw to NumPy's own.

@@ -1,4 +1,4 @@
-"""Mixtures of arms: the choice is the optimum of the linear program, and the baselines behave as they did for others."""
+"""Mixtures of arms: the choice is the optimum of the linear program, and the baselines behave as elsewhere."""
 
 from __future__ import annotations
 

@@ -125,10 +125,12 @@ def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> 
     if policy.when_none != LEAST_RISKY:
         return HOLD
     choice, least, ties = HOLD, np.inf, 0
+    waiting = False
     for k in range(state.size):
         arm = at(state.first, k)
         bound = lower(policy.safety, arm.risk, t, alpha, state.stream)
         if arm.available == 0:
+            waiting = True
             continue
         if bound < least:
             choice, least, ties = k, bound, 1
@@ -136,7 +138,7 @@ def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> 
             ties += 1
             if wins_tie(ties, state.stream):
                 choice = k
-    return choice
+    return WAIT if choice == HOLD and waiting else choice
 
 
 @look.register(DoublyOptimistic)

@@ -165,9 +165,11 @@ def _when_none(policy: PolicyMixture, state: State) -> int:
     if policy.when_none != LEAST_RISKY:
         return HOLD
     choice, least, ties = HOLD, np.inf, 0
+    waiting = False
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.available == 0:
+            waiting = True
             continue
         if arm.risk_bound < least:
             choice, least, ties = k, arm.risk_bound, 1
@@ -175,7 +177,7 @@ def _when_none(policy: PolicyMixture, state: State) -> int:
             ties += 1
             if wins_tie(ties, state.stream):
                 choice = k
-    return choice
+    return WAIT if choice == HOLD and waiting else choice
 
 
 @look.register(PolicyMixture)
