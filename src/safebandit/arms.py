@@ -7,6 +7,7 @@ out now (`available`), and for its `reward` and its `risk` each
     plays    plays whose outcome is known          pending  plays whose outcome is not known yet
     total    the sum of the known outcomes         own      numbers that the index itself keeps
     ones     the same after the Bernoulli reduction (equal where outcomes are bits)
+    mean     total / plays, 0 before the first
 
 The rest are notes that a policy takes to skip work whose outcome is certain; they never change a decision.
 """
@@ -27,7 +28,7 @@ from safebandit.streams import Stream, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.float64]
-Seen: TypeAlias = Any  # one quantity of one arm, a record with the five fields above
+Seen: TypeAlias = Any  # one quantity of one arm, a record with the fields above
 Arms: TypeAlias = NDArray[np.void]
 
 NOTES = np.dtype([("leader", "i8")])
@@ -47,7 +48,7 @@ class State(NamedTuple):
 
 def quantity_type(width: int) -> np.dtype[np.void]:
     """The record of one quantity of one arm, with `width` numbers of an index's own."""
-    counts = [("plays", "i8"), ("pending", "i8"), ("ones", "i8"), ("total", "f8")]
+    counts = [("plays", "i8"), ("pending", "i8"), ("ones", "i8"), ("total", "f8"), ("mean", "f8")]
     return np.dtype([*counts, ("own", "f8", (max(1, width),))])
 
 
@@ -95,10 +96,6 @@ def count_outcome(seen: Seen, key: np.uint64, draw: int, value: float) -> int:
     seen.plays += 1
     seen.total += value
     seen.ones += bit
+    # In [0, 1] even after rounding.
+    seen.mean = min(1.0, seen.total / seen.plays)
     return bit
-
-
-@inlined
-def mean(seen: Seen) -> float:
-    """The empirical mean, in [0, 1] even after rounding; only where an outcome is known."""
-    return min(1.0, seen.total / seen.plays)

@@ -38,6 +38,8 @@ def paper(
         typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)
         return 130
     _print_judgements(made.judgements)
+    for name, (rounds, speed) in made.speeds.items():
+        typer.echo(f"{name:6} {rounds:>11,} rounds, {speed:>10,.0f} per second of one core")
     typer.echo(f"report: {made.report}")
     return 0
 

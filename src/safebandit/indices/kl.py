@@ -6,7 +6,7 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from safebandit.arms import Numbers, Seen, mean
+from safebandit.arms import Numbers, Seen
 from safebandit.bounds import divergence, divergence_above, kl_lower, kl_lower_near, kl_upper, kl_upper_near
 from safebandit.dispatch import inlined
 from safebandit.indices.interface import (
@@ -65,14 +65,14 @@ def kl_upper_index(index: KLUpper, seen: Seen, t: int) -> float:
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same mean: a cohort spreads over the arms.
-    return kl_upper(mean(seen), budget(index.level, t) / (seen.plays + seen.pending))
+    return kl_upper(seen.mean, budget(index.level, t) / (seen.plays + seen.pending))
 
 
 @exceeds.register(KLUpper)
 def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float) -> bool:
     if seen.plays == 0:
         return bar < 1.0
-    p = mean(seen)
+    p = seen.mean
     return p > bar or (seen.plays + seen.pending) * divergence(p, bar) < budget(index.level, t)
 
 
@@ -80,7 +80,7 @@ def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float) -> bool:
 def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float) -> float:
     if seen.plays == 0:
         return 1.0
-    return kl_upper_near(mean(seen), budget(index.level, t) / (seen.plays + seen.pending), before)
+    return kl_upper_near(seen.mean, budget(index.level, t) / (seen.plays + seen.pending), before)
 
 
 @steady.register(KLUpper)
@@ -102,7 +102,7 @@ def kl_lower_start(index: KLLower, own: Numbers) -> None:
 @learn.register(KLLower)
 def kl_lower_learn(index: KLLower, seen: Seen, bit: int, alpha: float) -> None:
     """The arm's own number is its risk evidence, N d_>(mean||alpha), which only a play changes."""
-    seen.own[0] = seen.plays * divergence_above(mean(seen), alpha)
+    seen.own[0] = seen.plays * divergence_above(seen.mean, alpha)
 
 
 @permits.register(KLLower)
@@ -115,11 +115,11 @@ def kl_lower_permits(index: KLLower, seen: Seen, t: int) -> bool:
 def kl_lower_index(index: KLLower, seen: Seen, t: int) -> float:
     if seen.plays == 0:
         return 0.0
-    return kl_lower(mean(seen), budget(index.level, t) / seen.plays)
+    return kl_lower(seen.mean, budget(index.level, t) / seen.plays)
 
 
 @lower_near.register(KLLower)
 def kl_lower_index_near(index: KLLower, seen: Seen, t: int, alpha: float, before: float) -> float:
     if seen.plays == 0:
         return 0.0
-    return kl_lower_near(mean(seen), budget(index.level, t) / seen.plays, before)
+    return kl_lower_near(seen.mean, budget(index.level, t) / seen.plays, before)

@@ -12,6 +12,7 @@ from safebandit.paper.claims import CLAIMS, Judgement
 from safebandit.paper.figures import FIGURES
 from safebandit.paper.report import Material, write_report
 from safebandit.paper.runs import RUNS, play
+from safebandit.results import Result
 from safebandit.simulation import Progress
 
 QUICK = 0.1
@@ -19,10 +20,11 @@ QUICK = 0.1
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Where the report is, and what was found."""
+    """Where the report is, what was found, and per figure the rounds and the rounds per second of one core."""
 
     report: Path
     judgements: list[Judgement]
+    speeds: dict[str, tuple[int, float]]
 
 
 def chosen_figures(names: Sequence[str]) -> list[str]:
@@ -60,4 +62,10 @@ def reproduce(
     material = Material(
         [FIGURES[name] for name in names], pictures, judgements, results, seed, share, time.perf_counter() - began
     )
-    return Reproduction(write_report(material, out / "report.html"), judgements)
+    speeds = {name: _speed([results[run] for run in FIGURES[name].runs]) for name in names}
+    return Reproduction(write_report(material, out / "report.html"), judgements, speeds)
+
+
+def _speed(results: Sequence[Result]) -> tuple[int, float]:
+    rounds = sum(result.trials * result.specification.horizon * len(result.policies) for result in results)
+    return rounds, rounds / sum(sum(result.seconds.values()) for result in results)
