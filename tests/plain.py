@@ -207,5 +207,5 @@ class Asked:
         reward = self.arms["reward"]
         reward["plays"], reward["ones"], reward["pending"] = plays, ones, pending
         reward["total"] = ones if total is None else total
-        reward["mean"] = min(1.0, float(reward["total"]) / plays) if plays > 0 else 0.0
+        reward["mean"] = np.minimum(1.0, reward["total"] / plays) if plays > 0 else 0.0
         return ask(self.index, self.arms, t, bar, before, self.stream)
