@@ -1,4 +1,7 @@
-"""Everything that the paper's text asserts about its simulations, each with a test that was fixed before looking."""
+"""Everything that the paper's text asserts about its simulations, each with a test that was fixed before looking.
+
+Two rules, within-bounds and explicit-bounds, were first checks of a point and got their intervals after a quick run.
+"""
 
 from __future__ import annotations
 
