@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from safebandit.arms import Counts, Numbers
 from safebandit.dispatch import generic
 from safebandit.streams import Stream, beta, uniform
@@ -27,7 +24,7 @@ class BernoulliPairs(NamedTuple):
 
 
 class BetaLaws(NamedTuple):
-    """Independent Beta laws of reward and risk; a law of shapes (0, 0) stands for its mean."""
+    """Independent Beta laws of reward and risk, by their shapes."""
 
     reward_a: Numbers
     reward_b: Numbers
@@ -45,7 +42,6 @@ class FiniteLaws(NamedTuple):
 
 
 Law = BernoulliPairs | BetaLaws | FiniteLaws
-Probabilities = NDArray[np.float64]
 
 
 @draw.register(BernoulliPairs)
