@@ -106,7 +106,7 @@ def bayes_lower_start(index: BayesLower, own: Numbers) -> None:
 
 
 @learn.register(BayesLower)
-def bayes_lower_learn(index: BayesLower, seen: Seen, bit: int, alpha: float) -> None:
+def bayes_lower_learn(index: BayesLower, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own numbers are P(Bin(N, alpha) >= S) and P(Bin(N, alpha) = S), carried from play to play."""
     tail, mass = next_tail(seen.own[0], seen.own[1], seen.ones - bit, seen.plays - 1, alpha, bit)
     seen.own[0] = tail

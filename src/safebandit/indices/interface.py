@@ -108,8 +108,8 @@ def start(index: object, own: Numbers, alpha: float) -> None:
 
 
 @generic
-def learn(index: object, seen: Seen, bit: int, alpha: float) -> None:
-    """Change the index's own numbers after a play; `arm` already counts it, `bit` is its reduced outcome."""
+def learn(index: object, seen: Seen, value: float, bit: int, alpha: float) -> None:
+    """Change the index's own numbers after a play that `seen` already counts: its outcome, and the reduced one."""
     raise NotImplementedError
 
 

@@ -100,7 +100,7 @@ def kl_lower_start(index: KLLower, own: Numbers) -> None:
 
 
 @learn.register(KLLower)
-def kl_lower_learn(index: KLLower, seen: Seen, bit: int, alpha: float) -> None:
+def kl_lower_learn(index: KLLower, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own number is its risk evidence, N d_>(mean||alpha), which only a play changes."""
     seen.own[0] = seen.plays * divergence_above(seen.mean, alpha)
 

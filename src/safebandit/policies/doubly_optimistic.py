@@ -59,7 +59,7 @@ def _begin(policy: DoublyOptimistic, state: State, alpha: float) -> None:
 def _learn_reward(policy: DoublyOptimistic, state: State, k: int, play: int, value: float, alpha: float) -> None:
     arm = at(state.first, k)
     bit = count_outcome(arm.reward, arm.key, 2 * play, value)
-    learn(policy.reward, arm.reward, bit, alpha)
+    learn(policy.reward, arm.reward, value, bit, alpha)
     arm.until = 0
 
 
@@ -67,7 +67,7 @@ def _learn_reward(policy: DoublyOptimistic, state: State, k: int, play: int, val
 def _learn_risk(policy: DoublyOptimistic, state: State, k: int, play: int, value: float, alpha: float) -> None:
     arm = at(state.first, k)
     bit = count_outcome(arm.risk, arm.key, 2 * play + 1, value)
-    learn(policy.safety, arm.risk, bit, alpha)
+    learn(policy.safety, arm.risk, value, bit, alpha)
     arm.ask_gate_at = 0
 
 

@@ -88,13 +88,13 @@ def _begin(policy: PolicyMixture, state: State, alpha: float) -> None:
 @learn_reward.register(PolicyMixture)
 def _learn_reward(policy: PolicyMixture, state: State, k: int, play: int, value: float, alpha: float) -> None:
     arm = at(state.first, k)
-    learn(policy.reward, arm.reward, count_outcome(arm.reward, arm.key, 2 * play, value), alpha)
+    learn(policy.reward, arm.reward, value, count_outcome(arm.reward, arm.key, 2 * play, value), alpha)
 
 
 @learn_risk.register(PolicyMixture)
 def _learn_risk(policy: PolicyMixture, state: State, k: int, play: int, value: float, alpha: float) -> None:
     arm = at(state.first, k)
-    learn(policy.risk, arm.risk, count_outcome(arm.risk, arm.key, 2 * play + 1, value), alpha)
+    learn(policy.risk, arm.risk, value, count_outcome(arm.risk, arm.key, 2 * play + 1, value), alpha)
 
 
 @choose.register(PolicyMixture)
