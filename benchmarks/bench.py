@@ -22,7 +22,7 @@ import numpy as np
 
 from safebandit.arms import NOTES, State, at, new_arms
 from safebandit.dispatch import compiled_here
-from safebandit.instances import draw, instance_by_name
+from safebandit.instances import draw_reward, draw_risk, instance_by_name
 from safebandit.policies import begin, choose, learn_reward, learn_risk, prepare, widths
 from safebandit.simulation import simulate
 from safebandit.streams import trial_streams
@@ -35,18 +35,19 @@ GOALS = {"docb": 1 / 12, "topsi": 1 / 16, "tsbu": 1 / 16, "bwcr": 1 / 40, "pess"
 
 @compiled_here
 def played_arms(
-    policy: Any, law: Any, alpha: float, arms: Any, stream: Any, notes: Any, outcomes: Any, out: Any
+    policy: Any, law: Any, limits: Any, arms: Any, stream: Any, notes: Any, outcomes: Any, out: Any
 ) -> None:
     """The arms that a policy plays, in order."""
     state = State(arms[0], len(arms), stream[0], notes[0])
-    begin(policy, state, alpha)
+    begin(policy, state, limits)
     for i in range(len(out)):
-        k, _ = choose(policy, state, i + 1, alpha)
-        reward, risk = draw(law, k, outcomes[k])
+        k, _ = choose(policy, state, i + 1, limits)
+        reward, mark = draw_reward(law, k, outcomes[k])
+        risk = draw_risk(law, k, 0, mark, outcomes[k])
         play = at(state.first, k).asked
         at(state.first, k).asked = play + 1
-        learn_reward(policy, state, k, play, reward, alpha)
-        learn_risk(policy, state, k, play, risk, alpha)
+        learn_reward(policy, state, k, play, reward, limits)
+        learn_risk(policy, state, k, 0, play, risk, limits)
         out[i] = k
 
 
@@ -54,7 +55,8 @@ def played_arms(
 def bare_loop(law: Any, outcomes: Any, played: Any, plays: Any, rewards: Any, risks: Any) -> None:
     """Draw the outcomes of given arms and count them."""
     for k in played:
-        reward, risk = draw(law, k, outcomes[k])
+        reward, mark = draw_reward(law, k, outcomes[k])
+        risk = draw_risk(law, k, 0, mark, outcomes[k])
         plays[k] += 1
         rewards[k] += reward
         risks[k] += risk
@@ -63,13 +65,13 @@ def bare_loop(law: Any, outcomes: Any, played: Any, plays: Any, rewards: Any, ri
 def bare_seconds(instance: Any, horizon: int, trials: int) -> Callable[[], float]:
     """A function that plays the bare loop for so many trials and gives the seconds."""
     count = len(instance.mu)
-    policy = prepare("tsbu", instance.arms, "least_risky", alpha=instance.alpha)
+    policy = prepare("tsbu", instance.arms, "least_risky", limits=instance.limits)
     played = np.zeros((trials, horizon), np.int64)
     for i in range(trials):
         random = trial_streams(1, i, count)
         arms = new_arms(random.keys, widths(policy))
         notes = np.zeros(1, NOTES)
-        played_arms(policy, instance.law, instance.alpha, arms, random.policy, notes, random.arms, played[i])
+        played_arms(policy, instance.law, instance.limits, arms, random.policy, notes, random.arms, played[i])
 
     def run() -> float:
         streams = [trial_streams(1, i, count).arms for i in range(trials)]

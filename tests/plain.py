@@ -132,19 +132,19 @@ class Bench:
     """A policy with arms whose counts a test sets, so that its compiled formulas can be asked."""
 
     def __init__(self, policy, count, alpha, seed=0):
-        self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky", alpha=alpha)
+        self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky", limits=(alpha,))
         self.kernels = kernels_for(self.policy)
         streams = trial_streams(seed, 0, count)
         self.stream = streams.policy.copy()
         self.arms = new_arms(streams.keys, widths(self.policy))
-        self.known = (self.policy, self.arms, self.stream, np.zeros(1, NOTES), alpha)
+        self.known = (self.policy, self.arms, self.stream, np.zeros(1, NOTES), (alpha,))
         self.kernels.begin(*self.known)
 
     def learn(self, k, reward, risk):
         """One play of arm k; NaN for what is not known."""
         play = int(self.arms["asked"][k])
         self.arms["asked"][k] += 1
-        self.kernels.learn(*self.known, k, play, reward, risk)
+        self.kernels.learn(*self.known, k, play, reward, (risk,))
 
     def jump(self, k, name, plays, ones):
         """Arm k as it is after so many plays: all but the last are set, the last is learnt."""
@@ -159,7 +159,7 @@ class Bench:
         """Per arm: the lower risk index, whether it permits, the upper reward index."""
         table = np.full((len(self.arms), 4), np.nan)
         self.kernels.look(*self.known, t, table)
-        return table[:, :3]
+        return table[:, [3, 0, 1]]
 
     def decide(self, t):
         return self.kernels.decide(*self.known, t)
@@ -168,7 +168,7 @@ class Bench:
 def decisions(policy, instance, horizon, seed, trial=0):
     """The arms that the simulator plays, round by round, and -1 where it holds: read off costs that name the arm."""
     count = len(instance.mu)
-    ready = prepare(policy, instance.arms, "least_risky", alpha=instance.alpha, risks=instance.nu)
+    ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
     random = trial_streams(seed, trial, count)
     arms = new_arms(random.keys, widths(ready))[None, :].copy()
     outcomes = np.zeros((1, count), STATE)
@@ -176,7 +176,7 @@ def decisions(policy, instance, horizon, seed, trial=0):
     out = empty_trials(1, horizon, count)
     costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
     kernels_for(ready, instance.law).run_trials(
-        ready, instance.law, instance.alpha, costs, np.arange(1, horizon + 1),
+        ready, instance.law, instance.limits, costs, np.arange(1, horizon + 1),
         arms, random.policy.copy(), np.zeros(1, NOTES), outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
     return np.diff(out.regret[0], prepend=0.0).astype(int) - 1

@@ -2,7 +2,8 @@
 
 One NumPy structured array holds all arms, so that compiled code passes one pointer and memory is contiguous. Per arm:
 how often it was given out (`asked`), the `key` that fixes the bits of the Bernoulli reduction, whether it may be given
-out now (`available`), and for its `reward` and its `risk` each
+out now (`available`), and for its `reward` and its `risk` each (with several risks, those that follow lie behind the
+first, so that `at(arm.risk, j)` is risk j)
 
     plays    plays whose outcome is known          pending  plays whose outcome is not known yet
     total    the sum of the known outcomes         own      numbers that the index itself keeps
@@ -52,17 +53,27 @@ def quantity_type(width: int) -> np.dtype[np.void]:
     return np.dtype([*counts, ("own", "f8", (max(1, width),))])
 
 
-def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int]) -> Arms:
+def risk_fields(risks: int) -> list[str]:
+    """The names under which an arm's record holds its risks.
+
+    >>> risk_fields(3)
+    ['risk', 'risk 1', 'risk 2']
+    """
+    return ["risk", *(f"risk {j}" for j in range(1, risks))]
+
+
+def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int], risks: int = 1) -> Arms:
     """Arms of which nothing has been seen."""
     record = np.dtype(
         [
             ("reward", quantity_type(widths[0])),
-            ("risk", quantity_type(widths[1])),
+            *((field, quantity_type(widths[1])) for field in risk_fields(risks)),
             ("asked", "i8"),
             ("key", "u8"),
             ("index", "f8"),
             ("ceiling", "f8"),
             ("risk_bound", "f8"),
+            ("excess", "f8"),
             ("until", "i8"),
             ("ask_gate_at", "i8"),
             ("available", "i8"),

@@ -60,19 +60,20 @@ class Explanation:
 
 
 def explain_state(
-    policy: Any, arms: Arms, stream: Streams, t: int, alpha: float, names: tuple[str, ...]
+    policy: Any, arms: Arms, stream: Streams, t: int, limits: tuple[float, ...], names: tuple[str, ...]
 ) -> Explanation:
     """Decide on copies, and describe what was decided; nothing of the trial changes."""
     kernels = kernels_for(policy)
-    numbers = np.full((len(names), 4), np.nan)
-    kernels.look(policy, arms.copy(), stream.copy(), np.zeros(1, NOTES), alpha, t, numbers)
+    numbers = np.full((len(names), 3 + len(limits)), np.nan)
+    (alpha,) = limits
+    kernels.look(policy, arms.copy(), stream.copy(), np.zeros(1, NOTES), limits, t, numbers)
     after = arms.copy()
-    k, none = kernels.decide(policy, after, stream.copy(), np.zeros(1, NOTES), alpha, t)
-    permissible = numbers[:, 1] == 1.0
+    k, none = kernels.decide(policy, after, stream.copy(), np.zeros(1, NOTES), limits, t)
+    permissible = numbers[:, 0] == 1.0
     first_plays = k >= 0 and policy.each_first and t <= len(names) and bool(after["asked"][k] == 0)
     drawn = np.where((after["permitted"] == 1) & ~first_plays, after["index"], np.nan)
-    indices = np.where(np.isnan(numbers[:, 2]), drawn, numbers[:, 2])
-    why = _why(k, none, names, numbers[:, 0], alpha, bool(first_plays))
+    indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
+    why = _why(k, none, names, numbers[:, 3], alpha, bool(first_plays))
     views = tuple(
         ArmView(
             names[i],
@@ -81,11 +82,11 @@ def explain_state(
             _mean(arms["reward"][i]),
             _mean(arms["risk"][i]),
             _number(indices[i]),
-            _number(numbers[i, 0]),
             _number(numbers[i, 3]),
+            _number(numbers[i, 2]),
             bool(permissible[i]),
             i == k,
-            _why_arm(i, k, why, bool(permissible[i]), bool(arms["available"][i]), numbers[i, 0], indices[i], alpha),
+            _why_arm(i, k, why, bool(permissible[i]), bool(arms["available"][i]), numbers[i, 3], indices[i], alpha),
         )
         for i in range(len(names))
     )

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from safebandit.arms import Arms, Counts, Numbers, State, at
 from safebandit.dispatch import compiled, compiled_here
-from safebandit.instances.laws import draw
-from safebandit.policies.interface import begin, choose, learn_reward, learn_risk, look
+from safebandit.instances.laws import draw_reward, draw_risk
+from safebandit.policies.interface import Limits, begin, choose, learn_reward, learn_risk, look
 from safebandit.streams import Streams
 
 # How often a running trial looks whether it should stop.
@@ -27,7 +27,10 @@ class Costs(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """What is kept of each trial (rows): at checkpoints (columns), per arm (columns), and single counts."""
+    """What is kept of each trial (rows): at checkpoints (columns), per arm (columns), and single counts.
+
+    `risk` has a layer per risk between trials and arms where there are several.
+    """
 
     regret: Numbers
     unsafe_plays: Counts
@@ -38,14 +41,14 @@ class Trials(NamedTuple):
     held: Counts
 
 
-def empty_trials(trials: int, checkpoints: int, arms: int) -> Trials:
+def empty_trials(trials: int, checkpoints: int, arms: int, risks: int = 1) -> Trials:
     """Room for so many trials."""
     return Trials(
         np.zeros((trials, checkpoints)),
         np.zeros((trials, checkpoints), np.int64),
         np.zeros((trials, arms), np.int64),
         np.zeros((trials, arms)),
-        np.zeros((trials, arms)),
+        np.zeros((trials, risks, arms)),
         np.zeros(trials, np.int64),
         np.zeros(trials, np.int64),
     )
@@ -54,7 +57,7 @@ def empty_trials(trials: int, checkpoints: int, arms: int) -> Trials:
 def _run_trials(
     policy: Any,
     law: Any,
-    alpha: float,
+    limits: Limits,
     costs: Costs,
     checkpoints: Counts,
     arms: Arms,
@@ -71,25 +74,27 @@ def _run_trials(
     count = arms.shape[1]
     for i in range(arms.shape[0]):
         state = State(arms[i, 0], count, streams[i], notes[i])
-        begin(policy, state, alpha)
+        begin(policy, state, limits)
         t, rounds, none_permissible, held = 1, 0, 0, 0
         for c in range(checkpoints.shape[0]):
             while rounds < checkpoints[c]:
                 if rounds % STOP_EVERY == 0 and stop[0] != 0:
                     return i
                 rounds += 1
-                k, none = choose(policy, state, t, alpha)
+                k, none = choose(policy, state, t, limits)
                 none_permissible += none
                 if k < 0:
                     # A round without a play does not move the clock: waiting never loosens the limit.
                     held += 1
                     continue
-                reward, risk = draw(law, k, outcomes[i, k])
                 arm = at(state.first, k)
                 play = arm.asked
                 arm.asked = play + 1
-                learn_reward(policy, state, k, play, reward, alpha)
-                learn_risk(policy, state, k, play, risk, alpha)
+                reward, mark = draw_reward(law, k, outcomes[i, k])
+                learn_reward(policy, state, k, play, reward, limits)
+                for j in range(len(limits)):
+                    risk = draw_risk(law, k, j, mark, outcomes[i, k])
+                    learn_risk(policy, state, k, j, play, risk, limits)
                 t += 1
             out.regret[i, c] = costs.hold * held
             for k in range(count):
@@ -100,34 +105,44 @@ def _run_trials(
             arm = at(state.first, k)
             out.plays[i, k] = arm.asked
             out.reward[i, k] = arm.reward.total
-            out.risk[i, k] = arm.risk.total
+            for j in range(len(limits)):
+                out.risk[i, j, k] = at(arm.risk, j).total
         out.none_permissible[i] = none_permissible
         out.held[i] = held
     return arms.shape[0]
 
 
 # The steps of a live trial take arrays: Numba recognises their types faster than those of records.
-def _begin(policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float) -> None:
-    begin(policy, State(arms[0], len(arms), stream[0], notes[0]), alpha)
+def _begin(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits) -> None:
+    begin(policy, State(arms[0], len(arms), stream[0], notes[0]), limits)
 
 
-def _decide(policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float, t: int) -> tuple[int, bool]:
-    return choose(policy, State(arms[0], len(arms), stream[0], notes[0]), t, alpha)
+def _decide(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, t: int) -> tuple[int, bool]:
+    return choose(policy, State(arms[0], len(arms), stream[0], notes[0]), t, limits)
 
 
 def _learn(
-    policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float, k: int, play: int, reward: float, risk: float
+    policy: Any,
+    arms: Arms,
+    stream: Streams,
+    notes: Any,
+    limits: Limits,
+    k: int,
+    play: int,
+    reward: float,
+    risks: Limits,
 ) -> None:
     """Count what is known of one play; NaN says that it is not known yet."""
     state = State(arms[0], len(arms), stream[0], notes[0])
     if not np.isnan(reward):
-        learn_reward(policy, state, k, play, reward, alpha)
-    if not np.isnan(risk):
-        learn_risk(policy, state, k, play, risk, alpha)
+        learn_reward(policy, state, k, play, reward, limits)
+    for j in range(len(risks)):
+        if not np.isnan(risks[j]):
+            learn_risk(policy, state, k, j, play, risks[j], limits)
 
 
-def _look(policy: Any, arms: Arms, stream: Streams, notes: Any, alpha: float, t: int, table: Numbers) -> None:
-    look(policy, State(arms[0], len(arms), stream[0], notes[0]), t, alpha, table)
+def _look(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, t: int, table: Numbers) -> None:
+    look(policy, State(arms[0], len(arms), stream[0], notes[0]), t, limits, table)
 
 
 class Kernels(NamedTuple):

@@ -182,7 +182,7 @@ class _Job(NamedTuple):
 
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> _Job:
     instance = specification.instance
-    ready = prepare(policy, instance.arms, "least_risky", alpha=instance.alpha, risks=instance.nu)
+    ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
     # A round without a play forgoes the best safe arm's reward.
     costs = Costs(instance.costs, instance.nu > instance.alpha, instance.best_mean)
     return _Job(label, ready, instance, costs, specification.checkpoints, specification.seed, stop)
@@ -191,19 +191,21 @@ def _job(label: str, policy: Any, specification: Specification, stop: Counts) ->
 def _run_chunk(job: _Job, trials: range) -> tuple[Trials, int, float]:
     """Play some trials of one policy: what they gave, how many were finished, and the seconds they took."""
     n, count = len(trials), len(job.instance.mu)
-    blank = new_arms(np.zeros(count, np.uint64), widths(job.policy))
+    limits = job.instance.limits
+    blank = new_arms(np.zeros(count, np.uint64), widths(job.policy), len(limits))
     arms = np.tile(blank, (n, 1))
     streams, outcomes = np.zeros(n, STATE), np.zeros((n, count), STATE)
     for i, trial in enumerate(trials):
         random = trial_streams(job.seed, trial, count)
         streams[i], outcomes[i], arms["key"][i] = random.policy[0], random.arms, random.keys
-    out = empty_trials(n, len(job.checkpoints), count)
+    out = empty_trials(n, len(job.checkpoints), count, len(limits))
     began = time.perf_counter()
     finished = kernels_for(job.policy, job.instance.law).run_trials(
-        job.policy, job.instance.law, job.instance.alpha, job.costs, job.checkpoints,
+        job.policy, job.instance.law, limits, job.costs, job.checkpoints,
         arms, streams, np.zeros(n, NOTES), outcomes, out, job.stop,
     )  # fmt: skip
-    return out, finished, time.perf_counter() - began
+    seconds = time.perf_counter() - began
+    return (out._replace(risk=out.risk[:, 0]) if len(limits) == 1 else out), finished, seconds
 
 
 def _say_nothing(_: Step) -> None:

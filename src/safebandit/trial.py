@@ -85,12 +85,12 @@ class Trial:
         if self.seed < 0:
             raise TrialError(f"seed must be at least 0, got {seed}")
         self.policy_text = policy if isinstance(policy, str) else policy_to_text(policy)
-        self._ready = prepare(self.policy, self.arms, "hold", alpha=self.alpha)
+        self._ready = prepare(self.policy, self.arms, "hold", limits=(self.alpha,))
         self._kernels = kernels_for(self._ready)
         streams = trial_streams(self.seed, 0, len(self.arms))
         self._stream = streams.policy.copy()
         self._table = new_arms(streams.keys, widths(self._ready))
-        self._known = (self._ready, self._table, self._stream, np.zeros(1, NOTES), self.alpha)
+        self._known = (self._ready, self._table, self._stream, np.zeros(1, NOTES), (self.alpha,))
         self._kernels.begin(*self._known)
         self._units: dict[int, _Unit] = {}
         self.log: list[dict[str, Any]] = []
@@ -142,7 +142,7 @@ class Trial:
 
     def explain(self) -> Explanation:
         """What is known of every arm now, who is permissible, and which arm the next `ask` gives, and why."""
-        return explain_state(self._ready, self._table, self._stream, self.round, self.alpha, self.arms)
+        return explain_state(self._ready, self._table, self._stream, self.round, (self.alpha,), self.arms)
 
     def to_json(self) -> str:
         """The whole trial as a text; `from_json` goes on exactly as this one would."""
@@ -214,7 +214,7 @@ class Trial:
             self._table[unit.arm][name]["pending"] -= 1
             setattr(unit, name, value)
         reward, risk = told.get("reward", math.nan), told.get("risk", math.nan)
-        self._kernels.learn(*self._known, unit.arm, unit.play, reward, risk)
+        self._kernels.learn(*self._known, unit.arm, unit.play, reward, (risk,))
         self._set_available(unit.arm)
 
     def _set_available(self, k: int) -> None:

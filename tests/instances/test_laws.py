@@ -50,8 +50,8 @@ def test_bernoulli_pairs_have_the_means_and_the_correlation(correlation):
 def test_independent_arms_have_exactly_nu_after_either_reward():
     nu = [0.1, 0.3, 0.7, 0.123456789]
     law = Instance.bernoulli([0.3, 0.7, 0.1, 1 / 3], nu, 0.5).law
-    assert law.risk_after_reward.tolist() == nu
-    assert law.risk_after_none.tolist() == nu
+    assert law.risk_after_reward.tolist() == [nu]
+    assert law.risk_after_none.tolist() == [nu]
 
 
 def limits(mu, nu):

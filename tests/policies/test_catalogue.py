@@ -25,7 +25,7 @@ ARMS = ["placebo", "low", "high"]
 
 
 def ready(policy, when_none="hold"):
-    return prepare(policy, ARMS, when_none, alpha=0.2)
+    return prepare(policy, ARMS, when_none, limits=(0.2,))
 
 
 @pytest.mark.parametrize(

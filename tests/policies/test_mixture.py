@@ -17,20 +17,20 @@ from safebandit.streams import trial_streams
 def looked_at(policy, plays, rewards, risks, alpha, t, seed=0):
     """What a mixture sees after so many plays with such totals: risk bounds, reward indices, probabilities."""
     count = len(plays)
-    ready = prepare(policy, [str(k) for k in range(count)], "hold", alpha=alpha, risks=[0.0] * count)
+    ready = prepare(policy, [str(k) for k in range(count)], "hold", limits=(alpha,), risks=[0.0] * count)
     streams = trial_streams(seed, 0, count)
     arms = new_arms(streams.keys, widths(ready))
     kernels = kernels_for(ready)
     notes = np.zeros(1, NOTES)
-    kernels.begin(ready, arms, streams.policy, notes, alpha)
+    kernels.begin(ready, arms, streams.policy, notes, (alpha,))
     for k in range(count):
         for play in range(plays[k]):
             values = float(play < rewards[k]), float(play < risks[k])
-            kernels.learn(ready, arms, streams.policy, notes, alpha, k, play, *values)
+            kernels.learn(ready, arms, streams.policy, notes, (alpha,), k, play, values[0], values[1:])
         arms["asked"][k] = plays[k]
     table = np.full((count, 4), np.nan)
-    kernels.look(ready, arms, streams.policy, notes, alpha, t, table)
-    return table
+    kernels.look(ready, arms, streams.policy, notes, (alpha,), t, table)
+    return table[:, [3, 0, 1, 2]]
 
 
 @pytest.mark.parametrize("policy", ["bwcr", "pess"])

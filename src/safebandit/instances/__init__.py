@@ -1,7 +1,17 @@
 """Instances: supposed truths to simulate. `instance` has the class, `named` the data sets of the paper."""
 
 from safebandit.instances.instance import Instance
-from safebandit.instances.laws import BernoulliPairs, BetaLaws, FiniteLaws, draw
+from safebandit.instances.laws import BernoulliPairs, BetaLaws, FiniteLaws, draw, draw_reward, draw_risk
 from safebandit.instances.named import NAMED, instance_by_name
 
-__all__ = ["NAMED", "BernoulliPairs", "BetaLaws", "FiniteLaws", "Instance", "draw", "instance_by_name"]
+__all__ = [
+    "NAMED",
+    "BernoulliPairs",
+    "BetaLaws",
+    "FiniteLaws",
+    "Instance",
+    "draw",
+    "draw_reward",
+    "draw_risk",
+    "instance_by_name",
+]

@@ -158,6 +158,11 @@ class Instance:
         return Instance.from_recipe(rest, rest.pop("alpha"), **options)
 
     @cached_property
+    def limits(self) -> tuple[float, ...]:
+        """The tolerated mean of every risk."""
+        return (self.alpha,)
+
+    @cached_property
     def best_arm(self) -> int | None:
         """The arm of the largest mean reward among those with mean risk <= alpha; None if there is none."""
         safe = self.nu <= self.alpha
@@ -195,4 +200,4 @@ class Instance:
                 f"arm must lie in 0 to {len(self.mu) - 1} and count be at least 0, got {arm} and {count}"
             )
         stream = trial_streams(seed, 0, len(self.mu)).arms[arm]
-        return np.array([draw(self.law, arm, stream) for _ in range(count)]).reshape(count, 2)
+        return np.array([draw(self.law, arm, stream) for _ in range(count)]).reshape(count, 1 + len(self.limits))

@@ -1,4 +1,4 @@
-"""Laws of outcomes: how an arm's reward and risk are drawn, as values that compiled code can read."""
+"""Laws of outcomes: how an arm's reward and risks are drawn, as values that compiled code can read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,34 @@ from safebandit.streams import Stream, beta, uniform
 
 
 @generic
-def draw(law: object, k: int, stream: Stream) -> tuple[float, float]:
-    """The reward and the risk of one play of arm k, from that arm's own stream."""
+def draw_reward(law: object, k: int, stream: Stream) -> tuple[float, int]:
+    """The reward of one play of arm k, from that arm's own stream, and a mark that its risks are drawn by."""
     raise NotImplementedError
 
 
+@generic
+def draw_risk(law: object, k: int, j: int, mark: int, stream: Stream) -> float:
+    """Risk j of the same play; risks are drawn in order, each once."""
+    raise NotImplementedError
+
+
+@generic
+def risk_count(law: object) -> int:
+    """How many risks a play has."""
+    raise NotImplementedError
+
+
+def draw(law: Law, k: int, stream: Stream) -> tuple[float, ...]:
+    """The reward and the risks of one play of arm k."""
+    reward, mark = draw_reward(law, k, stream)
+    return (reward, *(draw_risk(law, k, j, mark, stream) for j in range(risk_count(law))))
+
+
 class BernoulliPairs(NamedTuple):
-    """Bits: P(R=1), and P(S=1) given either value of R."""
+    """Bits: P(R=1), and P(S=1) given either value of R, per risk (rows) and arm (columns).
+
+    Given the reward, several risks are independent.
+    """
 
     reward: Numbers
     risk_after_reward: Numbers
@@ -24,7 +45,7 @@ class BernoulliPairs(NamedTuple):
 
 
 class BetaLaws(NamedTuple):
-    """Independent Beta laws of reward and risk, by their shapes."""
+    """Independent Beta laws of reward and risks, by their shapes; those of the risks per risk and arm."""
 
     reward_a: Numbers
     reward_b: Numbers
@@ -33,7 +54,10 @@ class BetaLaws(NamedTuple):
 
 
 class FiniteLaws(NamedTuple):
-    """Finitely many outcomes: rows `first[k]` to `first[k+1]` belong to arm k, by cumulative probability."""
+    """Finitely many outcomes: places `first[k]` to `first[k+1]` belong to arm k, by cumulative probability.
+
+    `risk` has a row per risk.
+    """
 
     first: Counts
     cumulative: Numbers
@@ -44,21 +68,46 @@ class FiniteLaws(NamedTuple):
 Law = BernoulliPairs | BetaLaws | FiniteLaws
 
 
-@draw.register(BernoulliPairs)
-def draw_bernoulli(law: BernoulliPairs, k: int, stream: Stream) -> tuple[float, float]:
-    # Written without branches: the processor cannot guess them.
+@risk_count.register(BernoulliPairs)
+def bernoulli_risks(law: BernoulliPairs) -> int:
+    return law.risk_after_reward.shape[0]
+
+
+@risk_count.register(BetaLaws)
+def beta_risks(law: BetaLaws) -> int:
+    return law.risk_a.shape[0]
+
+
+@risk_count.register(FiniteLaws)
+def finite_risks(law: FiniteLaws) -> int:
+    return law.risk.shape[0]
+
+
+@draw_reward.register(BernoulliPairs)
+def bernoulli_reward(law: BernoulliPairs, k: int, stream: Stream) -> tuple[float, int]:
     reward = uniform(stream) < law.reward[k]
-    chance = law.risk_after_reward[k] if reward else law.risk_after_none[k]
-    return 1.0 * reward, 1.0 * (uniform(stream) < chance)
+    return 1.0 * reward, 1 * reward
 
 
-@draw.register(BetaLaws)
-def draw_beta(law: BetaLaws, k: int, stream: Stream) -> tuple[float, float]:
-    return beta(stream, law.reward_a[k], law.reward_b[k]), beta(stream, law.risk_a[k], law.risk_b[k])
+@draw_risk.register(BernoulliPairs)
+def bernoulli_risk(law: BernoulliPairs, k: int, j: int, mark: int, stream: Stream) -> float:
+    # Written without branches: the processor cannot guess them.
+    chance = law.risk_after_reward[j, k] if mark else law.risk_after_none[j, k]
+    return 1.0 * (uniform(stream) < chance)
 
 
-@draw.register(FiniteLaws)
-def draw_finite(law: FiniteLaws, k: int, stream: Stream) -> tuple[float, float]:
+@draw_reward.register(BetaLaws)
+def beta_reward(law: BetaLaws, k: int, stream: Stream) -> tuple[float, int]:
+    return beta(stream, law.reward_a[k], law.reward_b[k]), 0
+
+
+@draw_risk.register(BetaLaws)
+def beta_risk(law: BetaLaws, k: int, j: int, mark: int, stream: Stream) -> float:
+    return beta(stream, law.risk_a[j, k], law.risk_b[j, k])
+
+
+@draw_reward.register(FiniteLaws)
+def finite_reward(law: FiniteLaws, k: int, stream: Stream) -> tuple[float, int]:
     low, high = law.first[k], law.first[k + 1] - 1
     u = uniform(stream)
     while low < high:
@@ -67,4 +116,9 @@ def draw_finite(law: FiniteLaws, k: int, stream: Stream) -> tuple[float, float]:
             high = middle
         else:
             low = middle + 1
-    return law.reward[low], law.risk[low]
+    return law.reward[low], low
+
+
+@draw_risk.register(FiniteLaws)
+def finite_risk(law: FiniteLaws, k: int, j: int, mark: int) -> float:
+    return law.risk[j, mark]

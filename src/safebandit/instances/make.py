@@ -77,7 +77,12 @@ def bernoulli(mu: Any, nu: Any, correlation: Any = 0.0) -> Made:
     plain = {"mu": rewards.tolist(), "nu": risks.tolist()}
     if rho.any():
         plain["correlation"] = rho.tolist()
-    return BernoulliPairs(rewards, np.clip(after_reward, 0, 1), np.clip(after_none, 0, 1)), rewards, risks, plain
+    return (
+        BernoulliPairs(rewards, np.clip(after_reward, 0, 1)[None], np.clip(after_none, 0, 1)[None]),
+        rewards,
+        risks,
+        plain,
+    )
 
 
 def beta(mu: Any, nu: Any, deviation: Any = 0.05) -> Made:
@@ -86,7 +91,7 @@ def beta(mu: Any, nu: Any, deviation: Any = 0.05) -> Made:
     spread = _per_arm("deviation", deviation, len(rewards))
     shapes = [_beta_shapes(what, means, spread) for what, means in (("mu", rewards), ("nu", risks))]
     plain = {"mu": rewards.tolist(), "nu": risks.tolist(), "deviation": spread.tolist()}
-    return BetaLaws(*shapes[0], *shapes[1]), rewards, risks, plain
+    return BetaLaws(*shapes[0], *(shape[None] for shape in shapes[1])), rewards, risks, plain
 
 
 def _beta_shapes(what: str, means: Numbers, spread: Numbers) -> tuple[Numbers, Numbers]:
@@ -110,7 +115,7 @@ def finite(outcomes: Sequence[Sequence[Sequence[float]]]) -> Made:
     every = np.concatenate(tables)
     cumulative = np.concatenate([np.cumsum(table[:, 2]) for table in tables])
     mu, nu = (np.array([_mean(table[:, i], table[:, 2]) for table in tables]) for i in (0, 1))
-    law = FiniteLaws(first, cumulative, every[:, 0].copy(), every[:, 1].copy())
+    law = FiniteLaws(first, cumulative, every[:, 0].copy(), every[:, 1:2].T.copy())
     return law, mu, nu, {"outcomes": [table.tolist() for table in tables]}
 
 

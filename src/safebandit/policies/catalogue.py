@@ -22,7 +22,7 @@ from safebandit.indices import (
 )
 from safebandit.naming import call, call_by_name, kebab, read_number, read_value, split_call
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
-from safebandit.policies.interface import LEAST_RISKY, choose
+from safebandit.policies.interface import LEAST_RISKY, Limits, choose
 from safebandit.policies.mixture import PolicyMixture, risk_bound
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -211,17 +211,18 @@ def _changed(index: Any) -> list[str]:
     return [f"{key}={getattr(value, 'name', value)}" for key, value in changed.items()]
 
 
-def prepare(policy: Any, arms: Sequence[str], when_none: str, *, alpha: float, risks: Any = None) -> Any:
+def prepare(policy: Any, arms: Sequence[str], when_none: str, *, limits: Limits, risks: Any = None) -> Any:
     """The policy as compiled code takes it: texts read, parameters checked, arms and `when_none` as numbers.
 
-    `when_none` is what a policy does that does not say; `risks` are the mean risks, where they are known.
+    `when_none` is what a policy does that does not say; `limits` are the tolerated risks, `risks` the mean risks, where
+    they are known.
     """
     if isinstance(policy, str):
         policy = policy_from_text(policy)
     if not (isinstance(policy, tuple) and hasattr(policy, "_fields") and choose.knows(type(policy))):
         raise PolicyError(f"a policy is a name such as tsbu, or a DoublyOptimistic(...), got {policy!r}")
     if isinstance(policy, PolicyMixture):
-        return _prepare_mixture(policy, arms, when_none, alpha, risks)
+        return _prepare_mixture(policy, arms, when_none, limits, risks)
     if not isinstance(policy, DoublyOptimistic):
         return policy
     return DoublyOptimistic(
@@ -232,7 +233,10 @@ def prepare(policy: Any, arms: Sequence[str], when_none: str, *, alpha: float, r
     )
 
 
-def _prepare_mixture(policy: PolicyMixture, arms: Sequence[str], when_none: str, alpha: float, risks: Any) -> Any:
+def _prepare_mixture(policy: PolicyMixture, arms: Sequence[str], when_none: str, limits: Limits, risks: Any) -> Any:
+    if len(limits) > 1:
+        raise PolicyError(f"bwcr and pess mix arms under one risk, got {len(limits)}; take a doubly optimistic policy")
+    (alpha,) = limits
     safe_arm = -1 if policy.safe_arm is None else arm_number("safe_arm", policy.safe_arm, arms)
     safe_risk = policy.safe_risk
     if safe_arm >= 0 and safe_risk is None:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import Numbers, State, at, count_outcome
-from safebandit.dispatch import woven
-from safebandit.indices.interface import best, drawn, learn, lower, permits, start, steady, upper, width
+from safebandit.arms import Numbers, State, at
+from safebandit.dispatch import inlined, woven
+from safebandit.indices.interface import best, drawn, lower, permits, steady, upper, width
 from safebandit.policies.interface import (
-    HOLD,
     LEAST_RISKY,
     WAIT,
+    Limits,
     begin,
     choose,
     learn_reward,
@@ -23,7 +23,8 @@ from safebandit.policies.interface import (
     look,
     widths,
 )
-from safebandit.streams import Stream, wins_tie
+from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
+from safebandit.streams import Stream
 
 NEVER = 1 << 62
 
@@ -48,43 +49,39 @@ def _widths(policy: DoublyOptimistic) -> tuple[int, int]:
 
 
 @begin.register(DoublyOptimistic)
-def _begin(policy: DoublyOptimistic, state: State, alpha: float) -> None:
-    for k in range(state.size):
-        arm = at(state.first, k)
-        start(policy.reward, arm.reward.own, alpha)
-        start(policy.safety, arm.risk.own, alpha)
+def _begin(policy: DoublyOptimistic, state: State, limits: Limits) -> None:
+    start_arms(policy.reward, policy.safety, state, limits)
 
 
 @learn_reward.register(DoublyOptimistic)
-def _learn_reward(policy: DoublyOptimistic, state: State, k: int, play: int, value: float, alpha: float) -> None:
+def _learn_reward(policy: DoublyOptimistic, state: State, k: int, play: int, value: float, limits: Limits) -> None:
     arm = at(state.first, k)
-    bit = count_outcome(arm.reward, arm.key, 2 * play, value)
-    learn(policy.reward, arm.reward, value, bit, alpha)
+    count_reward(policy.reward, arm, play, value, limits)
     arm.until = 0
 
 
 @learn_risk.register(DoublyOptimistic)
-def _learn_risk(policy: DoublyOptimistic, state: State, k: int, play: int, value: float, alpha: float) -> None:
+def _learn_risk(
+    policy: DoublyOptimistic, state: State, k: int, j: int, play: int, value: float, limits: Limits
+) -> None:
     arm = at(state.first, k)
-    bit = count_outcome(arm.risk, arm.key, 2 * play + 1, value)
-    learn(policy.safety, arm.risk, value, bit, alpha)
+    count_risk(policy.safety, arm, j, play, value, limits)
     arm.ask_gate_at = 0
 
 
 @choose.register(DoublyOptimistic)
-def _choose(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> tuple[int, bool]:
+def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> tuple[int, bool]:
     stream = state.stream
     if policy.each_first and t <= state.size:
-        for k in range(state.size):
-            arm = at(state.first, k)
-            if arm.asked == 0 and arm.available:
-                return k, False
+        k = first_unplayed(state)
+        if k >= 0:
+            return k, False
     before = (stream.a, stream.b, stream.c, stream.counter)
     open_arms, safe_arms = 0, 0
     for k in range(state.size):
         arm = at(state.first, k)
         if t >= arm.ask_gate_at:
-            _ask_gate(policy.safety, arm, t, alpha, stream)
+            _ask_gate(policy.safety, arm, t, limits, stream)
         arm.permitted = arm.safe & arm.available
         safe_arms += arm.safe
         open_arms += arm.permitted
@@ -94,62 +91,78 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> tup
         winner = best(policy.reward, state, t)
         if winner >= 0:
             return winner, False
-    if drawn(policy.safety) and policy.when_none == LEAST_RISKY:
-        # The gate drew first, arm by arm: from the same place, `lower` draws the same numbers.
-        stream.a, stream.b, stream.c, stream.counter = before
-    return _when_none(policy, state, t, alpha), True
+    if policy.when_none == LEAST_RISKY:
+        if drawn(policy.safety):
+            # The gate drew first, arm by arm: from the same place, `lower` draws the same numbers.
+            stream.a, stream.b, stream.c, stream.counter = before
+        _compute_excesses(policy.safety, state, t, limits)
+    return when_none_permissible(policy.when_none, state), True
+
+
+@inlined
+def gate_round(t: int, limits: Limits) -> int:
+    """The round that safety indices are asked about: with m risks m t, so that a level of log t becomes log t + log m.
+
+    All risks of an arm together are then refuted by mistake no more often than one would be.
+    """
+    return t * len(limits)
 
 
 @woven
-def _ask_gate(index: Any, arm: Any, t: int, alpha: float, stream: Stream) -> None:
+def _ask_gate(index: Any, arm: Any, t: int, limits: Limits, stream: Stream) -> None:
     """Ask whether the arm is permissible, and note in which round the answer may next be another one.
 
     A play asks anew. A steady index that permits goes on permitting; one that does not permit in a later round
     does not permit before it either.
     """
-    arm.safe = 1 if permits(index, arm.risk, t, alpha, stream) else 0
+    arm.safe = 1 if _permits(index, arm, t, limits, stream) else 0
     arm.ask_gate_at = 0
     if steady(index):
         later = t + t // 128
         if arm.safe:
             arm.ask_gate_at = NEVER
-        elif not permits(index, arm.risk, later, alpha, stream):
+        elif not _permits(index, arm, later, limits, stream):
             arm.ask_gate_at = later + 1
 
 
 @woven
-def _when_none(policy: DoublyOptimistic, state: State, t: int, alpha: float) -> int:
-    """What happens while no arm is permissible."""
-    if policy.when_none >= 0:
-        return policy.when_none if at(state.first, policy.when_none).available else WAIT
-    if policy.when_none != LEAST_RISKY:
-        return HOLD
-    choice, least, ties = HOLD, np.inf, 0
-    waiting = False
+def _permits(index: Any, arm: Any, t: int, limits: Limits, stream: Stream) -> bool:
+    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers."""
+    every = True
+    for j in range(len(limits)):
+        if not permits(index, at(arm.risk, j), gate_round(t, limits), limits[j], stream):
+            every = False
+    return every
+
+
+@woven
+def _compute_excesses(index: Any, state: State, t: int, limits: Limits) -> None:
+    """How far each arm's risk index lies above its limit; of several risks, the one that does so most."""
     for k in range(state.size):
         arm = at(state.first, k)
-        bound = lower(policy.safety, arm.risk, t, alpha, state.stream)
-        if arm.available == 0:
-            waiting = True
-            continue
-        if bound < least:
-            choice, least, ties = k, bound, 1
-        elif bound == least:
-            ties += 1
-            if wins_tie(ties, state.stream):
-                choice = k
-    return WAIT if choice == HOLD and waiting else choice
+        arm.excess = -np.inf
+        for j in range(len(limits)):
+            excess = lower(index, at(arm.risk, j), gate_round(t, limits), limits[j], state.stream) - limits[j]
+            # NaN stays: an arm whose index cannot be computed is not the least risky one.
+            if excess > arm.excess or np.isnan(excess):
+                arm.excess = excess
 
 
 @look.register(DoublyOptimistic)
-def _look(policy: DoublyOptimistic, state: State, t: int, alpha: float, table: Numbers) -> None:
+def _look(policy: DoublyOptimistic, state: State, t: int, limits: Limits, table: Numbers) -> None:
     for k in range(state.size):
         arm = at(state.first, k)
-        table[k, 0] = lower(policy.safety, arm.risk, t, alpha, state.stream)
-        if drawn(policy.safety):
-            table[k, 1] = table[k, 0] <= alpha
-        else:
-            table[k, 1] = permits(policy.safety, arm.risk, t, alpha, state.stream)
+        table[k, 0] = 1.0
+        for j in range(len(limits)):
+            risk, clock = at(arm.risk, j), gate_round(t, limits)
+            bound = lower(policy.safety, risk, clock, limits[j], state.stream)
+            table[k, 3 + j] = bound
+            if drawn(policy.safety):
+                permitted = bound <= limits[j]
+            else:
+                permitted = permits(policy.safety, risk, clock, limits[j], state.stream)
+            if not permitted:
+                table[k, 0] = 0.0
     for k in range(state.size):
         arm = at(state.first, k)
-        table[k, 2] = upper(policy.reward, arm.reward, t, state.stream) if steady(policy.reward) else np.nan
+        table[k, 1] = upper(policy.reward, arm.reward, t, state.stream) if steady(policy.reward) else np.nan

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from safebandit.arms import Numbers, State
 from safebandit.dispatch import generic
+
+# alpha of every risk. A tuple's length is part of its type: with one risk, loops over risks vanish when compiled.
+Limits: TypeAlias = tuple[float, ...]
 
 # What `choose` answers instead of an arm.
 HOLD = -1  # no arm is permissible, and the policy plays nothing then
@@ -14,7 +19,7 @@ LEAST_RISKY = -1
 
 
 @generic
-def choose(policy: object, state: State, t: int, alpha: float) -> tuple[int, bool]:
+def choose(policy: object, state: State, t: int, limits: Limits) -> tuple[int, bool]:
     """The arm for round t (or HOLD, or WAIT), and whether no arm was permissible."""
     raise NotImplementedError
 
@@ -26,27 +31,27 @@ def widths(policy: object) -> tuple[int, int]:
 
 
 @generic
-def begin(policy: object, state: State, alpha: float) -> None:
+def begin(policy: object, state: State, limits: Limits) -> None:
     """Set the policy's own numbers of arms that have not been played."""
     raise NotImplementedError
 
 
 @generic
-def learn_reward(policy: object, state: State, k: int, play: int, value: float, alpha: float) -> None:
+def learn_reward(policy: object, state: State, k: int, play: int, value: float, limits: Limits) -> None:
     """Count a reward of arm k, of its play number `play`."""
     raise NotImplementedError
 
 
 @generic
-def learn_risk(policy: object, state: State, k: int, play: int, value: float, alpha: float) -> None:
-    """Count a risk of arm k, of its play number `play`."""
+def learn_risk(policy: object, state: State, k: int, j: int, play: int, value: float, limits: Limits) -> None:
+    """Count risk j of arm k, of its play number `play`."""
     raise NotImplementedError
 
 
 @generic
-def look(policy: object, state: State, t: int, alpha: float, table: Numbers) -> None:
-    """For people: write each arm's risk index, whether it is permissible (0 or 1), its reward index, and the
-    probability that it is played, where the policy mixes arms.
+def look(policy: object, state: State, t: int, limits: Limits, table: Numbers) -> None:
+    """For people: write whether each arm is permissible (0 or 1), its reward index, the probability that it is played,
+    where the policy mixes arms, and its risk indices.
 
     What is drawn is left as NaN; a reward index that was drawn is in the arm's `index` after `choose`.
     """

@@ -1,7 +1,7 @@
 """Policies over mixtures of arms: play from the mixture that maximises reward while its mean risk index is <= alpha.
 
 BwCR (optimistic risks) and Pess (pessimistic risks, with an arm known to be safe) are this one policy. They keep risk
-low in aggregate, not for every unit: here to be compared with.
+low in aggregate, not for every unit: here to be compared with, and with one risk only.
 """
 
 from __future__ import annotations
@@ -10,22 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import Numbers, Seen, State, at, count_outcome
+from safebandit.arms import Numbers, Seen, State, at
 from safebandit.dispatch import generic, inlined, woven
 from safebandit.indices.bayes import BayesUpper
-from safebandit.indices.interface import learn, lower_near, start, upper_near, width
+from safebandit.indices.interface import lower_near, upper_near, width
 from safebandit.indices.kl import KLUpper
-from safebandit.policies.interface import (
-    HOLD,
-    LEAST_RISKY,
-    WAIT,
-    begin,
-    choose,
-    learn_reward,
-    learn_risk,
-    look,
-    widths,
-)
+from safebandit.policies.interface import WAIT, Limits, begin, choose, learn_reward, learn_risk, look, widths
+from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
 from safebandit.streams import Stream, uniform, wins_tie
 
 # Values this close are equal: they come from iterations that may end a little apart.
@@ -78,32 +69,27 @@ def _widths(policy: PolicyMixture) -> tuple[int, int]:
 
 
 @begin.register(PolicyMixture)
-def _begin(policy: PolicyMixture, state: State, alpha: float) -> None:
-    for k in range(state.size):
-        arm = at(state.first, k)
-        start(policy.reward, arm.reward.own, alpha)
-        start(policy.risk, arm.risk.own, alpha)
+def _begin(policy: PolicyMixture, state: State, limits: Limits) -> None:
+    start_arms(policy.reward, policy.risk, state, limits)
 
 
 @learn_reward.register(PolicyMixture)
-def _learn_reward(policy: PolicyMixture, state: State, k: int, play: int, value: float, alpha: float) -> None:
-    arm = at(state.first, k)
-    learn(policy.reward, arm.reward, value, count_outcome(arm.reward, arm.key, 2 * play, value), alpha)
+def _learn_reward(policy: PolicyMixture, state: State, k: int, play: int, value: float, limits: Limits) -> None:
+    count_reward(policy.reward, at(state.first, k), play, value, limits)
 
 
 @learn_risk.register(PolicyMixture)
-def _learn_risk(policy: PolicyMixture, state: State, k: int, play: int, value: float, alpha: float) -> None:
-    arm = at(state.first, k)
-    learn(policy.risk, arm.risk, value, count_outcome(arm.risk, arm.key, 2 * play + 1, value), alpha)
+def _learn_risk(policy: PolicyMixture, state: State, k: int, j: int, play: int, value: float, limits: Limits) -> None:
+    count_risk(policy.risk, at(state.first, k), j, play, value, limits)
 
 
 @choose.register(PolicyMixture)
-def _choose(policy: PolicyMixture, state: State, t: int, alpha: float) -> tuple[int, bool]:
+def _choose(policy: PolicyMixture, state: State, t: int, limits: Limits) -> tuple[int, bool]:
+    alpha = limits[0]
     if policy.each_first and t <= state.size:
-        for k in range(state.size):
-            arm = at(state.first, k)
-            if arm.asked == 0 and arm.available:
-                return k, False
+        k = first_unplayed(state)
+        if k >= 0:
+            return k, False
     _compute_indices(policy, state, t, alpha)
     pair = _best_pair(state, alpha)
     if pair.safe >= 0:
@@ -112,7 +98,8 @@ def _choose(policy: PolicyMixture, state: State, t: int, alpha: float) -> tuple[
         arm = at(state.first, k)
         if arm.risk_bound <= alpha:
             return WAIT, False
-    return _when_none(policy, state), True
+        arm.excess = arm.risk_bound - alpha
+    return when_none_permissible(policy.when_none, state), True
 
 
 @woven
@@ -157,40 +144,18 @@ def _best_pair(state: State, alpha: float) -> Pair:
     return best
 
 
-@woven
-def _when_none(policy: PolicyMixture, state: State) -> int:
-    """What happens while no arm is safe by its index."""
-    if policy.when_none >= 0:
-        return policy.when_none if at(state.first, policy.when_none).available else WAIT
-    if policy.when_none != LEAST_RISKY:
-        return HOLD
-    choice, least, ties = HOLD, np.inf, 0
-    waiting = False
-    for k in range(state.size):
-        arm = at(state.first, k)
-        if arm.available == 0:
-            waiting = True
-            continue
-        if arm.risk_bound < least:
-            choice, least, ties = k, arm.risk_bound, 1
-        elif arm.risk_bound == least:
-            ties += 1
-            if wins_tie(ties, state.stream):
-                choice = k
-    return WAIT if choice == HOLD and waiting else choice
-
-
 @look.register(PolicyMixture)
-def _look(policy: PolicyMixture, state: State, t: int, alpha: float, table: Numbers) -> None:
+def _look(policy: PolicyMixture, state: State, t: int, limits: Limits, table: Numbers) -> None:
+    alpha = limits[0]
     _compute_indices(policy, state, t, alpha)
     pair = _best_pair(state, alpha)
     for k in range(state.size):
         arm = at(state.first, k)
-        table[k, 0] = arm.risk_bound
-        table[k, 1] = arm.risk_bound <= alpha
-        table[k, 2] = arm.ceiling
-        table[k, 3] = 0.0
+        table[k, 0] = arm.risk_bound <= alpha
+        table[k, 1] = arm.ceiling
+        table[k, 2] = 0.0
+        table[k, 3] = arm.risk_bound
     if pair.safe >= 0:
-        table[pair.safe, 3] = 1.0 - pair.share
+        table[pair.safe, 2] = 1.0 - pair.share
         if pair.share > 0.0:
-            table[pair.other, 3] = pair.share
+            table[pair.other, 2] = pair.share
