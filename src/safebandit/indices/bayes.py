@@ -9,7 +9,18 @@ from typing import NamedTuple
 from safebandit.arms import Numbers, Seen
 from safebandit.bounds import beta_quantile, binomial_tail, next_tail
 from safebandit.dispatch import inlined
-from safebandit.indices.interface import described, exceeds, learn, lower, permits, start, steady, upper, width
+from safebandit.indices.interface import (
+    described,
+    evidence,
+    exceeds,
+    learn,
+    lower,
+    permits,
+    start,
+    steady,
+    upper,
+    width,
+)
 
 
 class Schedule(IntEnum):
@@ -117,6 +128,14 @@ def bayes_lower_learn(index: BayesLower, seen: Seen, value: float, bit: int, alp
 def bayes_lower_permits(index: BayesLower, seen: Seen, t: int, alpha: float) -> bool:
     """L <= alpha is P(Bin(N, alpha) >= S) >= delta_t: no quantile is needed."""
     return seen.own[0] >= risk_level(index.schedule, seen.plays, t, alpha)
+
+
+@evidence.register(BayesLower)
+def bayes_evidence(index: BayesLower, seen: Seen, alpha: float) -> float:
+    """-log P(Bin(N, alpha) >= S) where S is above N alpha."""
+    if seen.ones <= alpha * seen.plays:
+        return 0.0
+    return -math.log(seen.own[0]) if seen.own[0] > 0.0 else math.inf
 
 
 @lower.register(BayesLower)

@@ -113,6 +113,12 @@ def learn(index: object, seen: Seen, value: float, bit: int, alpha: float) -> No
     raise NotImplementedError
 
 
+@generic
+def evidence(index: object, seen: Seen, alpha: float) -> float:
+    """The arm's evidence against "its mean risk is at most alpha", in nats: 0 where the data are not against it."""
+    raise NotImplementedError
+
+
 @permits.register(object)
 def _lower_at_most_alpha(index: object, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     # NaN compares False, so an arm with a broken index is never permissible.
@@ -157,3 +163,8 @@ def _starts_with_nothing(index: object) -> None:
 @learn.register(object)
 def _learns_nothing(index: object) -> None:
     pass
+
+
+@evidence.register(object)
+def _has_no_evidence(index: object) -> float:
+    return 0.0

@@ -11,6 +11,7 @@ from safebandit.bounds import divergence, divergence_above, kl_lower, kl_lower_n
 from safebandit.dispatch import inlined
 from safebandit.indices.interface import (
     described,
+    evidence,
     exceeds,
     learn,
     lower,
@@ -109,6 +110,11 @@ def kl_lower_learn(index: KLLower, seen: Seen, value: float, bit: int, alpha: fl
 def kl_lower_permits(index: KLLower, seen: Seen, t: int) -> bool:
     """L <= alpha is N d_>(mean||alpha) <= gamma_t: no inversion is needed."""
     return seen.own[0] <= 0.0 or seen.own[0] <= budget(index.level, t)
+
+
+@evidence.register(KLLower)
+def kl_evidence(index: KLLower, seen: Seen) -> float:
+    return seen.own[0]
 
 
 @lower.register(KLLower)
