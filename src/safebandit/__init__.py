@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     from safebandit.errors import SafebanditError as SafebanditError
     from safebandit.indices import BayesLower as BayesLower
     from safebandit.indices import BayesUpper as BayesUpper
+    from safebandit.indices import BettingLower as BettingLower
+    from safebandit.indices import BettingUpper as BettingUpper
+    from safebandit.indices import EmpiricalLower as EmpiricalLower
+    from safebandit.indices import EmpiricalUpper as EmpiricalUpper
+    from safebandit.indices import HoeffdingLower as HoeffdingLower
+    from safebandit.indices import HoeffdingUpper as HoeffdingUpper
     from safebandit.indices import KLLower as KLLower
     from safebandit.indices import KLUpper as KLUpper
     from safebandit.indices import SampledRisk as SampledRisk
     from safebandit.indices import Thompson as Thompson
+    from safebandit.indices import VarianceLower as VarianceLower
+    from safebandit.indices import VarianceUpper as VarianceUpper
+    from safebandit.indices import evidence as evidence
     from safebandit.indices import lower as lower
     from safebandit.indices import permits as permits
     from safebandit.indices import steady as steady
@@ -44,8 +53,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "errors": ["SafebanditError"],
     "indices": [
-        "BayesLower", "BayesUpper", "KLLower", "KLUpper", "SampledRisk", "Thompson", "lower", "permits", "steady",
-        "upper",
+        "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "EmpiricalLower", "EmpiricalUpper",
+        "HoeffdingLower", "HoeffdingUpper", "KLLower", "KLUpper", "SampledRisk", "Thompson", "VarianceLower",
+        "VarianceUpper", "evidence", "lower", "permits", "steady", "upper",
     ],
     "instances": ["Instance", "instance_by_name"],
     "policies": [

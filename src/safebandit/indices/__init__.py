@@ -1,12 +1,16 @@
 """Indices: optimistic numbers about one quantity of one arm. `interface` has the questions they answer."""
 
 from safebandit.indices.bayes import BayesLower, BayesUpper, Schedule
+from safebandit.indices.betting import BettingLower, BettingUpper
 from safebandit.indices.contest import best_of_any
+from safebandit.indices.empirical import EmpiricalLower, EmpiricalUpper
+from safebandit.indices.hoeffding import HoeffdingLower, HoeffdingUpper
 from safebandit.indices.interface import (
     DESCRIPTIONS,
     Description,
     described,
     drawn,
+    evidence,
     exceeds,
     learn,
     lower,
@@ -18,9 +22,11 @@ from safebandit.indices.interface import (
 )
 from safebandit.indices.kl import KLLower, KLUpper, Level
 from safebandit.indices.sampling import SampledRisk, Thompson
+from safebandit.indices.variance import VarianceLower, VarianceUpper
 
 __all__ = [
-    "DESCRIPTIONS", "BayesLower", "BayesUpper", "Description", "KLLower", "KLUpper", "Level", "SampledRisk", "Schedule",
-    "Thompson", "best_of_any", "described", "drawn", "exceeds", "learn", "lower", "permits", "start", "steady", "upper",
-    "width",
+    "DESCRIPTIONS", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
+    "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "KLLower", "KLUpper", "Level", "SampledRisk", "Schedule",
+    "Thompson", "VarianceLower", "VarianceUpper", "best_of_any", "described", "drawn", "evidence", "exceeds", "learn",
+    "lower", "permits", "start", "steady", "upper", "width",
 ]  # fmt: skip
