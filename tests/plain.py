@@ -11,8 +11,19 @@ import numba
 import numpy as np
 from scipy import special
 
-from safebandit.arms import NOTES, new_arms
-from safebandit.indices.interface import exceeds, upper, upper_near
+from safebandit.arms import NOTES, count_outcome, new_arms
+from safebandit.indices.interface import (
+    evidence,
+    exceeds,
+    learn,
+    lower,
+    lower_near,
+    permits,
+    start,
+    upper,
+    upper_near,
+    width,
+)
 from safebandit.kernel import Costs, empty_trials, kernels_for
 from safebandit.policies import prepare, widths
 from safebandit.streams import STATE, trial_streams
@@ -117,6 +128,151 @@ def bayes_lower_index(schedule, plays, ones, t, alpha):
     return np.where(ones == 0, 0.0, quantile)
 
 
+def hoeffding_width(level, plays, t):
+    return np.sqrt(budget(level, t) / (2.0 * np.maximum(plays, 1)))
+
+
+def hoeffding_upper_index(level, plays, total, t):
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    mean = total / np.maximum(plays, 1)
+    return np.where(plays == 0, 1.0, np.minimum(1.0, mean + hoeffding_width(level, plays, t)))
+
+
+def hoeffding_lower_index(level, plays, total, t):
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    mean = total / np.maximum(plays, 1)
+    return np.where(plays == 0, 0.0, np.maximum(0.0, mean - hoeffding_width(level, plays, t)))
+
+
+def variance_width(zeta, c, values, t):
+    """The width of UCB-V for one arm's outcomes."""
+    share = zeta * math.log(t) / len(values)
+    return math.sqrt(2.0 * np.var(values) * share) + 3.0 * c * share
+
+
+def variance_upper_index(zeta, c, values, t):
+    return min(1.0, np.mean(values) + variance_width(zeta, c, values, t)) if len(values) else 1.0
+
+
+def variance_lower_index(zeta, c, values, t):
+    return max(0.0, np.mean(values) - variance_width(zeta, c, values, t)) if len(values) else 0.0
+
+
+def split(values, bins):
+    """The weights that outcomes have on 0, 1/bins, ..., 1: each goes to its two neighbours, and keeps its mean."""
+    places = np.asarray(values, float).reshape(-1, 1) * bins
+    return np.maximum(0.0, 1.0 - np.abs(places - np.arange(bins + 1))).sum(axis=0)
+
+
+def k_inf_below(points, weights, r):
+    """The least divergence from a law to one on [0, 1] of mean at most r: mean log(1 - u + u y/r), largest over u.
+
+    The maximum of a concave function, by bisection of its slope; u = 1 is a candidate too.
+    """
+    points, weights = np.asarray(points, float), np.asarray(weights, float)
+    points, share = points[weights > 0.0], weights[weights > 0.0] / weights.sum()
+    if share @ points <= r:
+        return 0.0
+    if r <= 1e-300:
+        return math.inf
+    far = points / r - 1.0
+    low, high = 0.0, 1.0
+    with np.errstate(divide="ignore"):
+        for _ in range(80):
+            u = 0.5 * (low + high)
+            low, high = (u, high) if share @ (far / (1.0 + u * far)) > 0.0 else (low, u)
+        return max(float(share @ np.log(1.0 + u * far)) for u in (low, high))
+
+
+def empirical_lower_bound(points, weights, budget):
+    """min{ r <= mean : K_inf <= budget }, by bisection of the definition."""
+    low, high = 0.0, float(np.dot(points, weights) / np.sum(weights))
+    for _ in range(60):
+        r = 0.5 * (low + high)
+        low, high = (low, r) if k_inf_below(points, weights, r) <= budget else (r, high)
+    return high
+
+
+def empirical_lower_index(level, bins, values, t):
+    if len(values) == 0:
+        return 0.0
+    return empirical_lower_bound(np.arange(bins + 1) / bins, split(values, bins), budget(level, t) / len(values))
+
+
+def empirical_upper_index(level, bins, values, t):
+    return 1.0 - empirical_lower_index(level, bins, 1.0 - np.asarray(values, float), t)
+
+
+def empirical_lower_indices(level, weights, t):
+    """The same for many arms, as rows of weights, by the dual form: much sooner, for a replay of many rounds."""
+    weights = np.asarray(weights, float)
+    plays = weights.sum(axis=1, keepdims=True)
+    share = weights / np.maximum(plays, 1.0)
+    c = budget(level, t) / np.maximum(plays[:, 0], 1.0)
+    points = np.linspace(0.0, 1.0, weights.shape[1])
+
+    def psi(e):
+        # A point without weight has no say, not even where e + y is 0.
+        away = np.where(weights > 0.0, e[:, None] + points, 1.0)
+        tilted = share / away
+        total = np.maximum(tilted.sum(axis=1), 1e-300)
+        return (share * np.log(away)).sum(axis=1) + np.log(total), (tilted @ points) / total, total
+
+    zeros = np.zeros(len(weights))
+    bare = share[:, 0] == 0.0
+    at_zero, mean_at_zero, _ = psi(np.where(bare, zeros, 1.0))
+    low, high = np.full(len(weights), -300.0), np.full(len(weights), 40.0)
+    for _ in range(64):
+        middle = 0.5 * (low + high)
+        value, mean, _ = psi(np.exp(middle))
+        low, high = np.where(value > c, middle, low), np.where(value > c, high, middle)
+    tilted = np.where(bare & (at_zero <= c), np.exp(np.minimum(0.0, at_zero - c)) * mean_at_zero, mean)
+    return np.where(plays[:, 0] == 0.0, 0.0, tilted if budget(level, t) > 0.0 else share @ points)
+
+
+def stakes(values, r):
+    """What a gambler stakes on each outcome being above r: from the mean and variance of those before it."""
+    values = np.asarray(values, float)
+    n = np.maximum(np.arange(len(values)), 1)
+    mean = np.concatenate([[0.0], np.cumsum(values)[:-1]])[: len(values)] / n
+    variance = np.maximum(0.0, np.concatenate([[0.0], np.cumsum(values**2)[:-1]])[: len(values)] / n - mean**2)
+    gap = np.maximum(mean - r, 0.0)
+    gap[:1] = 0.0
+    return np.clip(np.where(gap > 0.0, gap / np.maximum(variance + gap**2, 1e-300), 0.0), 0.0, 1.0 / (2.0 * r))
+
+
+def log_wealth(values, stakes, r):
+    """The log of the wealth of one who stakes so much on each outcome being above r."""
+    return float(np.log1p(stakes * (np.asarray(values, float) - r)).sum())
+
+
+def betting_lower_bound(values, r, limit):
+    """The smallest mean that the stakes against r show by the bound in the module's docstring; at most 2 r."""
+    staked = stakes(values, r)
+    kappas = (staked / (1.0 + staked * (np.asarray(values, float) - r))).sum()
+    excess = log_wealth(values, staked, r) - limit
+    if kappas == 0.0:
+        return 0.0
+    return max(0.0, r * (2.0 - math.exp(min(700.0, -excess / (r * kappas)))))
+
+
+def betting_lower_index(level, values, t, alpha):
+    if alpha == 0.0:
+        return 1e-300 if np.sum(values) > 0.0 else 0.0
+    return min(1.0, betting_lower_bound(values, alpha, budget(level, t)))
+
+
+def betting_upper_index(level, grid, values, t):
+    if len(values) == 0:
+        return 1.0
+    values, limit = 1.0 - np.asarray(values, float), budget(level, t)
+    for j in range(1, grid):
+        r = j / grid
+        if log_wealth(values, stakes(values, r), r) <= limit:
+            return 1.0 - max((j - 1) / grid, betting_lower_bound(values, r, limit))
+    return 1.0 - (grid - 1) / grid
+
+
 def reduced_bit(key, play, value):
     """The bit that stands for an outcome between 0 and 1: SplitMix64's finaliser, in whole numbers of Python."""
     if value in (0, 1):
@@ -209,3 +365,52 @@ class Asked:
         reward["total"] = ones if total is None else total
         reward["mean"] = np.minimum(1.0, reward["total"] / plays) if plays > 0 else 0.0
         return ask(self.index, self.arms, t, bar, before, self.stream)
+
+
+@numba.njit
+def tell(index, arms, values, alpha):
+    """The first arm, new, learns outcomes one by one."""
+    seen = arms[0].reward
+    start(index, seen.own, alpha)
+    for play in range(len(values)):
+        bit = count_outcome(seen, arms[0].key, play, values[play])
+        learn(index, seen, values[play], bit, alpha)
+
+
+@numba.njit
+def ask_gate(index, arms, t, alpha, before, stream):
+    """The lower index of the first arm, whether it permits, its evidence, and the index sought from `before`."""
+    seen = arms[0].reward
+    return (
+        lower(index, seen, t, alpha, stream[0]),
+        permits(index, seen, t, alpha, stream[0]),
+        evidence(index, seen, alpha),
+        lower_near(index, seen, t, alpha, before, stream[0]),
+    )
+
+
+class Told:
+    """One arm that is told outcomes, to ask an index about."""
+
+    def __init__(self, index, values=(), alpha=0.5):
+        # Plain numbers, as compiled code takes them.
+        self.index = type(index)(*(int(value) if isinstance(value, int) else value for value in index))
+        streams = trial_streams(0, 0, 1)
+        self.stream = streams.policy.copy()
+        self.blank = new_arms(streams.keys, (width(index), width(index)))
+        self.tell(values, alpha)
+
+    def tell(self, values, alpha=0.5):
+        """Forget all, then learn these outcomes."""
+        self.arms, self.alpha = self.blank.copy(), float(alpha)
+        tell(self.index, self.arms, np.asarray(values, float), self.alpha)
+        return self
+
+    def reward(self, t, *, pending=0, bar=0.5, before=0.0):
+        """The upper index, whether it exceeds `bar`, and the index again."""
+        self.arms["reward"]["pending"] = pending
+        return ask(self.index, self.arms, t, bar, before, self.stream)
+
+    def gate(self, t):
+        """The lower index, whether it permits, and the evidence."""
+        return ask_gate(self.index, self.arms, t, self.alpha, 0.0, self.stream)[:3]

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from safebandit.indices import BayesUpper, KLLower, KLUpper
+from safebandit.indices import BayesUpper, EmpiricalUpper, HoeffdingUpper, KLLower, KLUpper
 from safebandit.policies import DoublyOptimistic
 
 from .. import plain
 
 INDICES = {
     KLUpper: lambda arms, t: plain.kl_upper_index("practical", arms["plays"] + arms["pending"], share(arms), t),
+    # Rewards here are bits, of which the empirical index is that of KL-UCB.
+    EmpiricalUpper: lambda arms, t: plain.kl_upper_index("practical", arms["plays"] + arms["pending"], share(arms), t),
+    HoeffdingUpper: lambda arms, t: plain.hoeffding_upper_index("practical", arms["plays"], arms["total"], t),
     BayesUpper: lambda arms, t: plain.bayes_upper_index("practical", arms["plays"], arms["ones"], t),
 }
 
