@@ -17,7 +17,11 @@ def ours(indices):
     return sorted(name for name, kind in indices.items() if kind.__module__.startswith("safebandit."))
 
 
-PAIRS = [f"{reward}+{safety}" for reward in ours(reward_indices()) for safety in ours(safety_indices())]
+# Every index meets one of the other kind, and every gate one that is drawn and one that is not: each pair is compiled.
+PAIRS = sorted(
+    {f"{reward}+kl-lower" for reward in ours(reward_indices())}
+    | {f"{reward}+{safety}" for reward in ("kl-upper", "thompson") for safety in ours(safety_indices())}
+)
 EVERY = [*POLICIES, *PAIRS]
 
 INSTANCE = Instance.bernoulli([0.3, 0.5, 0.6, 0.9], [0.05, 0.2, 0.3, 0.7], 0.3)
@@ -89,7 +93,7 @@ def test_a_live_trial_decides_as_the_simulator_does(text):
     assert follow(text, INSTANCE, 250) == plain.decisions(text, INSTANCE, 250, SEED).tolist()
 
 
-@pytest.mark.parametrize("text", ["docb", "tsbu", "slack-ts", "bayes-upper+kl-lower"])
+@pytest.mark.parametrize("text", ["docb", "tsbu", "slack-ts", "bayes-upper+kl-lower", "empirical-upper+kl-lower"])
 def test_a_live_trial_reduces_outcomes_as_the_simulator_does(text):
     text = with_parameters(text, "when_none=least_risky")
     assert follow(text, REAL, 250) == plain.decisions(text, REAL, 250, SEED).tolist()

@@ -16,10 +16,32 @@ from .. import plain
 FALSE_ALARM = 1e-4
 HELD = -1
 
+
+def each(formula, seen):
+    """A formula of one arm's outcomes, for every arm."""
+    return np.array([formula(values) for values in seen["values"]])
+
+
+def weights(index, seen, mirrored):
+    return np.array([plain.split(1.0 - np.array(v) if mirrored else v, index.bins) for v in seen["values"]])
+
+
 REWARDS = {
     "KLUpper": lambda index, seen, t, alpha: plain.kl_upper_index(index.level.name, seen["plays"], seen["total"], t),
     "BayesUpper": lambda index, seen, t, alpha: plain.bayes_upper_index(
         index.schedule.name, seen["plays"], seen["ones"], t
+    ),
+    "HoeffdingUpper": lambda index, seen, t, alpha: plain.hoeffding_upper_index(
+        index.level.name, seen["plays"], seen["total"], t
+    ),
+    "VarianceUpper": lambda index, seen, t, alpha: each(
+        lambda values: plain.variance_upper_index(index.zeta, index.c, values, t), seen
+    ),
+    "EmpiricalUpper": lambda index, seen, t, alpha: (
+        1.0 - plain.empirical_lower_indices(index.level.name, weights(index, seen, True), t)
+    ),
+    "BettingUpper": lambda index, seen, t, alpha: each(
+        lambda values: plain.betting_upper_index(index.level.name, index.grid, values, t), seen
     ),
 }
 RISKS = {
@@ -27,11 +49,27 @@ RISKS = {
     "BayesLower": lambda index, seen, t, alpha: plain.bayes_lower_index(
         index.schedule.name, seen["plays"], seen["ones"], t, alpha
     ),
+    "HoeffdingLower": lambda index, seen, t, alpha: plain.hoeffding_lower_index(
+        index.level.name, seen["plays"], seen["total"], t
+    ),
+    "VarianceLower": lambda index, seen, t, alpha: each(
+        lambda values: plain.variance_lower_index(index.zeta, index.c, values, t), seen
+    ),
+    "EmpiricalLower": lambda index, seen, t, alpha: plain.empirical_lower_indices(
+        index.level.name, weights(index, seen, False), t
+    ),
+    "BettingLower": lambda index, seen, t, alpha: each(
+        lambda values: plain.betting_lower_index(index.level.name, values, t, alpha), seen
+    ),
 }
+# Of these, bisection ends just above 0; the smallest mean that data with a risk allow is above 0.
+ABOVE_ZERO = ("KLLower", "BayesLower", "EmpiricalLower")
 
 
 def counts(arms):
-    return {"plays": np.zeros(arms), "total": np.zeros(arms), "ones": np.zeros(arms)}
+    return {
+        "plays": np.zeros(arms), "total": np.zeros(arms), "ones": np.zeros(arms), "values": [[] for _ in range(arms)]
+    }  # fmt: skip
 
 
 def near(values, best):
@@ -56,8 +94,7 @@ class Paper:
             return {self.t - 1}
         lower = RISKS[type(self.policy.safety).__name__](self.policy.safety, self.risk, self.t, self.alpha)
         permissible = lower <= self.alpha
-        if self.alpha == 0.0:
-            # Bisection ends just above 0; the smallest mean that data with a risk allow is above 0.
+        if self.alpha == 0.0 and type(self.policy.safety).__name__ in ABOVE_ZERO:
             permissible = self.risk["total"] == 0.0
         # L = alpha happens exactly, as after one risk at t = 1/alpha; rounding decides it then, either way.
         inside = 0.0 < self.alpha < 1.0
@@ -85,6 +122,7 @@ class Paper:
         for place, (seen, value) in enumerate(zip((self.reward, self.risk), outcome, strict=True)):
             seen["plays"][k] += 1
             seen["total"][k] += value
+            seen["values"][k].append(value)
             seen["ones"][k] += plain.reduced_bit(self.streams.keys[k], 2 * play + place, value)
         self.t += 1
 
@@ -126,6 +164,10 @@ POLICIES = [
     "klbayes:level=theory,schedule=theory",
     "bayes-upper+kl-lower",
     "bayes-upper+bayes-lower:reward.schedule=theory,safety.schedule=proof,each_first=false",
+    "hoeffding-upper+hoeffding-lower:safety.level=theory",
+    "variance-upper+variance-lower:reward.zeta=0.5,reward.c=0.5,safety.zeta=0.5,safety.c=0.2",
+    "empirical-upper+empirical-lower:reward.bins=8,safety.bins=12,each_first=false",
+    "betting-upper+betting-lower:reward.grid=16,each_first=false",
 ]
 
 
