@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import ResultError
+from safebandit.limits import show_alpha
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from safebandit.arms import Numbers
+    from safebandit.arms import Counts, Numbers
     from safebandit.results import Result
 
 LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
@@ -52,11 +53,20 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
 
 
 def boxes(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
-    """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond."""
-    figure, axes = new_figure(len(metrics))
-    for axis, metric in zip(axes, metrics, strict=True):
-        draw_boxes(axis, {policy: result.final(policy, metric) for policy in result.policies})
-        axis.set(ylabel=f"{LABELS[metric]} at round {result.specification.horizon:,}")
+    """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond.
+
+    With several risks, unsafe plays are shown for each of them too.
+    """
+    panels = {LABELS[metric]: {policy: result.final(policy, metric) for policy in result.policies} for metric in metrics}
+    risks = result.specification.instance.risks
+    if len(risks) > 1 and "unsafe_plays" in metrics:
+        for j, risk in enumerate(risks):
+            samples = {policy: result.unsafe_by_risk(policy)[:, j] for policy in result.policies}
+            panels[f"{LABELS['unsafe_plays']}, {risk},"] = samples
+    figure, axes = new_figure(len(panels))
+    for axis, (label, samples) in zip(axes, panels.items(), strict=True):
+        draw_boxes(axis, samples)
+        axis.set(ylabel=f"{label} at round {result.specification.horizon:,}")
     _title(figure, result, "box: quartiles; whiskers: 5 % and 95 %; diamond: mean")
     return figure
 
@@ -87,7 +97,7 @@ def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None
     axis.set_ylim(bottom=0)
 
 
-def draw_boxes(axis: Axes, samples: Mapping[str, Numbers], *, first: int = 0) -> None:
+def draw_boxes(axis: Axes, samples: Mapping[str, Numbers | Counts], *, first: int = 0) -> None:
     """Draw one box per sample."""
     drawn = axis.boxplot(
         list(samples.values()), tick_labels=list(samples), whis=(5, 95), widths=0.6, patch_artist=True, showmeans=True,
@@ -131,5 +141,5 @@ def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
 
 def _title(figure: Figure, result: Result, note: str) -> None:
     specification = result.specification
-    name, alpha = specification.instance.name, specification.instance.alpha
-    figure.suptitle(f"{name}, alpha = {alpha:g}, {result.trials:,} trials ({note})", fontsize=11)
+    name, alpha = specification.instance.name, show_alpha(specification.instance.alpha)
+    figure.suptitle(f"{name}, alpha = {alpha}, {result.trials:,} trials ({note})", fontsize=11)

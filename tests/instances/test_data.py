@@ -141,7 +141,7 @@ def test_values_that_make_no_sense(column, values, message, source, tmp_path):
     ("columns", "message"),
     [
         ({"arm": "Arm"}, 'the data have no column "arm"; did you mean "Arm"?'),
-        ({"risk": "risks"}, 'the data have no column "risk"; did you mean "risks"?'),
+        ({"risk": "Risk"}, 'the data have no column "risk"; did you mean "Risk"?'),
         ({"reward": "y"}, 'the data have no column "reward"; known: arm, note, risk, y'),
     ],
 )
