@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from safebandit.arms import Counts, Numbers
+    from safebandit.arms import Numbers
     from safebandit.results import Result
 
 LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
@@ -57,12 +57,15 @@ def boxes(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -
 
     With several risks, unsafe plays are shown for each of them too.
     """
-    panels = {LABELS[metric]: {policy: result.final(policy, metric) for policy in result.policies} for metric in metrics}
+    panels = {
+        LABELS[metric]: {policy: result.final(policy, metric) for policy in result.policies} for metric in metrics
+    }
     risks = result.specification.instance.risks
     if len(risks) > 1 and "unsafe_plays" in metrics:
         for j, risk in enumerate(risks):
-            samples = {policy: result.unsafe_by_risk(policy)[:, j] for policy in result.policies}
-            panels[f"{LABELS['unsafe_plays']}, {risk},"] = samples
+            panels[f"{LABELS['unsafe_plays']}, {risk},"] = {
+                policy: result.unsafe_by_risk(policy)[:, j].astype(float) for policy in result.policies
+            }
     figure, axes = new_figure(len(panels))
     for axis, (label, samples) in zip(axes, panels.items(), strict=True):
         draw_boxes(axis, samples)
@@ -97,7 +100,7 @@ def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None
     axis.set_ylim(bottom=0)
 
 
-def draw_boxes(axis: Axes, samples: Mapping[str, Numbers | Counts], *, first: int = 0) -> None:
+def draw_boxes(axis: Axes, samples: Mapping[str, Numbers], *, first: int = 0) -> None:
     """Draw one box per sample."""
     drawn = axis.boxplot(
         list(samples.values()), tick_labels=list(samples), whis=(5, 95), widths=0.6, patch_artist=True, showmeans=True,

@@ -7,8 +7,9 @@ they concern unsafe arms or KL-UCB: those bounds are true for every T, and are o
 The paper has one risk. With m of them, whose gates are asked about round m t, the same proofs go through, and what is
 given for several is ours: an arm is permissible only if every risk is, so each risk's bound holds and the least is
 taken, with m T for T in the gate's level; the best arm is refuted in round t no more often than with one risk, because
-m gates at m t err with at most (1/m)-th of the chance each; a policy has to refute all of an arm's risks at once, so the
-lower bound adds their divergences, for outcomes that are independent.
+each of m gates asked about m t errs with at most an m-th of the chance; and to tell an arm from one that is safe and
+better takes a change of its reward and of each unsafe risk, so the lower bound adds all divergences, where outcomes are
+independent.
 """
 
 from __future__ import annotations
@@ -218,8 +219,8 @@ def _explicit_plays(instance: Instance, k: int, horizon: int) -> float:
 def _reward_plays(instance: Instance, k: int, horizon: int) -> float:
     """Equation klucb_reward_bound at its best x in (mu_k, mu*).
 
-    Its 6 log log T + 24 also covers the rounds in which the best arm is not permissible. With m risks those are no more:
-    the proof's summand e (gamma_s log t + 1) / (s log^3 s) of a gate asked about s = m t, times m, falls with m.
+    Its 6 log log T + 24 also covers the rounds in which the best arm is not permissible. With m risks those are no
+    more: m times the proof's summand e (gamma_s log t + 1) / (s log^3 s) for a gate asked about s = m t falls with m.
     """
     mean, best = float(instance.mu[k]), instance.best_mean
     if instance.efficiency_gaps[k] <= 0.0:
@@ -229,7 +230,7 @@ def _reward_plays(instance: Instance, k: int, horizon: int) -> float:
 
 
 def _safety_plays(instance: Instance, k: int, level: float) -> float:
-    """Equation klucb_safety_bound (or bayesucb_safety_control) at its best y in (alpha, nu_k); the least of the risks."""
+    """Equation klucb_safety_bound (or bayesucb_safety_control) at its best y in (alpha, nu_k), least over risks."""
     pairs = zip(instance.risk_means[:, k].tolist(), instance.limits, strict=True)
     return min((_gate_plays(mean, limit, level) for mean, limit in pairs if mean > limit), default=math.inf)
 

@@ -17,7 +17,7 @@ MISSING_RISK = ("refuse", "drop", "worst")
 
 
 class Past(NamedTuple):
-    """What was seen: the arms, in order of first appearance, the risks, and each arm's distinct outcomes with shares."""
+    """What was seen: the arms in order of first appearance, the risks, and each arm's distinct outcomes with shares."""
 
     arms: list[str]
     risks: tuple[str, ...]

@@ -15,7 +15,16 @@ from safebandit.arms import Counts, Numbers
 from safebandit.errors import InstanceError, suggest
 from safebandit.instances import make
 from safebandit.instances.laws import draw
-from safebandit.limits import ONE_RISK, Alpha, AnyAlpha, plain_alpha, read_limits, read_risk_names, show_alpha, write_alpha
+from safebandit.limits import (
+    ONE_RISK,
+    Alpha,
+    AnyAlpha,
+    plain_alpha,
+    read_limits,
+    read_risk_names,
+    show_alpha,
+    write_alpha,
+)
 from safebandit.streams import trial_streams
 
 Vector: TypeAlias = Sequence[float] | Numbers
@@ -199,7 +208,7 @@ class Instance:
 
     @cached_property
     def risk_means(self) -> Numbers:
-        """nu with a row per risk, also where there is but one."""
+        """Nu with a row per risk, also where there is but one."""
         return np.atleast_2d(self.nu)
 
     @cached_property
@@ -237,7 +246,7 @@ class Instance:
 
     @cached_property
     def safety_gaps(self) -> Numbers:
-        """Gamma: how far each arm's mean risk lies above alpha, at least 0; of several risks, the one that does most."""
+        """Gamma: how far each mean risk lies above alpha, at least 0; of several risks, the one that does so most."""
         return np.maximum(0.0, self._excess.max(axis=0))
 
     @cached_property

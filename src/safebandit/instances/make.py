@@ -156,7 +156,8 @@ def _finite_table(k: int, rows: Any) -> Numbers:
         ) from None
     if table.ndim != 2 or table.shape[1] < 3 or len(table) == 0:
         raise InstanceError(
-            f"outcomes of arm {k} must be rows (reward, risk, probability), got {rows!r}; several risks have a column each"
+            f"outcomes of arm {k} must be rows (reward, risk, probability), got {rows!r}; "
+            "several risks have a place each"
         )
     risks = table.shape[1] - 2
     names = ["risk"] if risks == 1 else [f"risk {j}" for j in range(1, risks + 1)]
