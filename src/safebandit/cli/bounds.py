@@ -62,6 +62,10 @@ def print_bounds(found: Bounds, horizon: int) -> None:
             *(f"{risk:.4g}" for risk in _listed(arm.risk_divergence)), *(_figure(slope) for slope in slopes),
         )  # fmt: skip
     screen.print(table)
+    if len(problem.risks) > 1:
+        screen.print(
+            "The theorems are about one risk; for several, what their proofs give, the lower bound if independent."
+        )
 
     at = found.at(horizon)
     table = Table(box=None, pad_edge=False, header_style="bold")
