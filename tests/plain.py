@@ -326,10 +326,10 @@ def decisions(policy, instance, horizon, seed, trial=0):
     count = len(instance.mu)
     ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
     random = trial_streams(seed, trial, count)
-    arms = new_arms(random.keys, widths(ready))[None, :].copy()
+    arms = new_arms(random.keys, widths(ready), len(instance.limits))[None, :].copy()
     outcomes = np.zeros((1, count), STATE)
     outcomes[0] = random.arms
-    out = empty_trials(1, horizon, count)
+    out = empty_trials(1, horizon, count, len(instance.limits))
     costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
     kernels_for(ready, instance.law).run_trials(
         ready, instance.law, instance.limits, costs, np.arange(1, horizon + 1),

@@ -50,3 +50,19 @@ def test_the_same_result_gives_the_same_bytes(result, tmp_path):
         first, second = (tmp_path / f"{name}{ending}" for name in ("first", "second"))
         assert first.read_bytes() == second.read_bytes()
         assert first.stat().st_size > 5_000
+
+
+def test_boxes_have_a_panel_for_every_risk():
+    result = sb.simulate(sb.instance_by_name("dose-two-risks"), ["docb", "tsbu"], horizon=200, trials=9, seed=5)
+    figure = plots.boxes(result)
+    assert [axis.get_ylabel() for axis in figure.axes] == [
+        "regret at round 200", "unsafe plays at round 200",
+        "unsafe plays, toxicity, at round 200", "unsafe plays, nausea, at round 200",
+    ]  # fmt: skip
+    assert "alpha = 0.3, 0.2," in figure.get_suptitle()
+    for j, axis in enumerate(figure.axes[2:]):
+        black = [line for line in axis.get_lines() if len(line.get_ydata()) == 2 and line.get_color() == "black"]
+        shown = {float(line.get_ydata()[0]) for line in black}
+        for policy in result.policies:
+            assert float(np.median(result.unsafe_by_risk(policy)[:, j])) in shown
+    plt.close(figure)

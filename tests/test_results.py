@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from safebandit import Instance, Result, __version__, simulate
+from safebandit import Instance, Result, __version__, extend, instance_by_name, rerun, simulate
 from safebandit.errors import ResultError
 from safebandit.kernel import Trials
 from safebandit.results import Specification, describe
@@ -296,3 +296,57 @@ def test_numbers_in_the_file_have_their_natural_types(result, tmp_path):
     assert schema.field("regret").type == pa.list_(pa.float64(), 3)
     assert schema.field("plays").type == pa.list_(pa.int64(), 2)
     assert schema.field("held").type == pa.int64()
+
+
+# Several risks.
+
+
+@pytest.fixture(scope="module")
+def two_risks():
+    return simulate(instance_by_name("dose-two-risks"), ["docb", "tsbu"], horizon=300, trials=7, seed=5)
+
+
+def test_unsafe_plays_of_every_risk_are_those_of_its_unsafe_arms(two_risks):
+    instance = two_risks.specification.instance
+    for policy in two_risks.policies:
+        plays, found = two_risks.of(policy).plays, two_risks.unsafe_by_risk(policy)
+        assert found.shape == (7, 2)
+        for j, limit in enumerate(instance.limits):
+            assert found[:, j].tolist() == [
+                sum(row[k] for k in range(5) if instance.nu[j, k] > limit) for row in plays.tolist()
+            ]
+        assert (two_risks.final(policy, "unsafe_plays") <= found.sum(axis=1)).all()
+        assert (two_risks.final(policy, "unsafe_plays") >= found.max(axis=1)).all()
+
+
+def test_summaries_have_the_risks_by_name(two_risks):
+    document = json.loads(json.dumps(two_risks.to_dict()))
+    assert document["alpha"] == [0.3, 0.2]
+    summary, per_trial = two_risks.summary(), two_risks.per_trial()
+    for policy in two_risks.policies:
+        for j, risk in enumerate(("toxicity", "nausea")):
+            counted = two_risks.unsafe_by_risk(policy)[:, j]
+            assert document["policies"][policy]["unsafe_by_risk"][risk] == describe(counted)
+            assert summary.loc[policy, (f"unsafe_plays {risk}", "mean")] == pytest.approx(counted.mean())
+            assert per_trial[f"unsafe_plays {risk}"][per_trial["policy"] == policy].tolist() == counted.tolist()
+
+
+def test_one_risk_has_nothing_by_risk(result):
+    assert "unsafe_by_risk" not in result.to_dict()["policies"]["docb"]
+    assert list(result.per_trial()) == [
+        "policy", "trial", "regret", "unsafe_plays", "none_permissible", "held", "plays a", "plays b",
+    ]  # fmt: skip
+    assert {metric for metric, _ in result.summary_rows()["docb"]} == {"regret", "unsafe_plays", "plays", "rounds"}
+    assert result.unsafe_by_risk("docb").tolist() == result.of("docb").plays[:, [1]].tolist()
+
+
+def test_several_risks_come_back_from_a_file_and_go_on(two_risks, tmp_path):
+    loaded = Result.load(two_risks.save(tmp_path / "x.parquet"))
+    assert loaded.same_trials(two_risks)
+    assert loaded.of("docb").risk.shape == (7, 2, 5)
+    assert loaded.specification.to_dict() == two_risks.specification.to_dict()
+    assert rerun(loaded).same_trials(two_risks)
+    at_once = simulate(two_risks.specification.instance, ["docb", "tsbu"], horizon=300, trials=11, seed=5)
+    assert extend(loaded, trials=11).same_trials(at_once)
+    schema = pq.read_schema(tmp_path / "x.parquet")
+    assert schema.field("risk").type == pa.list_(pa.list_(pa.float64(), 5), 2)

@@ -76,3 +76,16 @@ def test_a_file_that_is_not_toml(tmp_path):
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(StudyError, match="not a TOML file"):
         Study.load(path)
+
+
+def test_alphas_and_risks_of_several():
+    entry = {"mu": [0.2, 0.4], "nu": [[0.1, 0.15], [0.2, 0.1]], "risks": ["a", "b"], "name": "own"}
+    study = Study.from_dict({**GOOD, "instances": ["dose-two-risks", entry], "alphas": [[0.3, 0.2], 0.25]})
+    assert [(instance.name, instance.alpha) for instance in study.instances] == [
+        ("dose-two-risks", (0.3, 0.2)), ("dose-two-risks", (0.25, 0.25)), ("own", (0.3, 0.2)), ("own", (0.25, 0.25)),
+    ]  # fmt: skip
+    assert study.instances[2].risks == ("a", "b")
+    steps = []
+    results = study.run(progress=steps.append)
+    assert [result.of("docb").risk.shape for result in results] == [(2, 2, 5)] * 2 + [(2, 2, 2)] * 2
+    assert any("own at alpha 0.3, 0.2" in step.what for step in steps)

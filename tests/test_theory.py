@@ -116,3 +116,94 @@ def test_the_command_prints_the_same_numbers():
     assert len(document["arms"]) == 5
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "137.1 log T" in text
+
+
+# Several risks.
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slopes_with_several_risks_are_sums_by_hand(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 5))
+    mu, nu = rng.uniform(0.05, 0.95, 6), rng.uniform(0.05, 0.95, (m, 6))
+    limits = rng.uniform(0.3, 0.6, m)
+    nu[:, 0] = limits - 0.1
+    safe = [k for k in range(6) if all(nu[j, k] <= limits[j] for j in range(m))]
+    best = max(mu[k] for k in safe)
+    sums = np.zeros(6)
+    for k in range(6):
+        reward = kl(mu[k], best) if mu[k] < best else 0.0
+        risks = [kl(nu[j, k], limits[j]) if nu[j, k] > limits[j] else 0.0 for j in range(m)]
+        cost = max(best - mu[k], *(nu[j, k] - limits[j] for j in range(m)), 0.0)
+        if cost > 0:
+            rates = 1 / max(reward, *risks), 1 / max(reward, max(risks) * 2 / 3), 1 / (reward + sum(risks))
+            sums[:3] += cost * np.array(rates)
+            sums[3:] += np.array(rates) * (k not in safe)
+    bounds = bounds_of(sb.Instance.bernoulli(mu, nu, limits))
+    found = (
+        bounds.regret_slope, bounds.tsbu_regret_slope, bounds.lower_regret_slope,
+        bounds.unsafe_slope, bounds.tsbu_unsafe_slope, bounds.lower_unsafe_slope,
+    )  # fmt: skip
+    np.testing.assert_allclose(found, sums, rtol=1e-9)
+    for k, arm in enumerate(bounds.arms):
+        assert arm.nu == nu[:, k].tolist()
+        assert arm.risk_divergence == pytest.approx(
+            [kl(n, a) if n > a else 0.0 for n, a in zip(nu[:, k], limits, strict=True)]
+        )
+    # The sum is at most m + 1 times the largest.
+    assert bounds.lower_regret_slope <= bounds.regret_slope <= (m + 1) * bounds.lower_regret_slope
+
+
+def test_explicit_bounds_with_two_risks_are_the_least_over_risks_and_a_fine_grid():
+    horizon = 20_000
+    instance = sb.Instance.bernoulli([0.3, 0.5, 0.6, 0.4], [[0.1, 0.2, 0.5, 0.1], [0.1, 0.2, 0.6, 0.3]], [0.3, 0.25])
+    at = bounds_of(instance).at(horizon)
+    log = math.log(2 * horizon)
+    kl_gate = log + 3 * math.log(log)
+    bayes_gate = 0.5 * math.log(8 * horizon) + log + 3 * math.log(log)
+    reward_level = math.log(horizon) + 3 * math.log(math.log(horizon))
+    inner = np.linspace(0, 1, 20_001)[1:-1]
+    each = np.vectorize(kl)
+
+    def by_gate(k, level):
+        found = [float(horizon)]
+        for mean, limit in zip(instance.nu[:, k], instance.limits, strict=True):
+            if mean > limit:
+                y = limit + (mean - limit) * inner
+                found.append((level / each(y, limit) + 2 / np.minimum(1, each(y, mean))).min())
+        return min(found)
+
+    for k in range(4):
+        candidates = [by_gate(k, kl_gate)]
+        if instance.mu[k] < instance.best_mean:
+            x = instance.mu[k] + (instance.best_mean - instance.mu[k]) * inner
+            values = reward_level / each(x, instance.best_mean) + 2 / np.minimum(1, each(x, instance.mu[k]))
+            candidates.append(values.min() + 6 * math.log(math.log(horizon)) + 24)
+        assert at.explicit_docb_plays[k] == pytest.approx(min(candidates), rel=1e-6)
+    unsafe = instance.unsafe_arms
+    assert at.explicit_topsi_unsafe_plays == pytest.approx(sum(by_gate(k, kl_gate) for k in unsafe), rel=1e-6)
+    assert at.explicit_tsbu_unsafe_plays == pytest.approx(sum(by_gate(k, bayes_gate) for k in unsafe), rel=1e-6)
+    root = math.sqrt(28 * 4 * horizon * log)
+    assert at.gap_free_regret == pytest.approx(root + 24 * math.log(math.log(horizon)) + 32)
+
+
+def test_a_gate_with_more_risks_refutes_the_best_arm_no_more_often():
+    # The summand of the proof, m times for a gate asked about m t, never grows with m.
+    t = np.unique(np.geomspace(3, 1e9, 400).astype(int)).astype(float)
+    before = np.full(len(t), np.inf)
+    for m in range(1, 30):
+        log = np.log(m * t)
+        summand = m * np.e * ((log + 3 * np.log(log)) * np.log(t) + 1) / (m * t * log**3)
+        assert (summand <= before).all()
+        before = summand
+
+
+def test_simulated_docb_with_two_risks_stays_below_its_explicit_bounds():
+    # As with one risk: bounds on means, loose by a factor of some.
+    instance = sb.instance_by_name("dose-two-risks")
+    result = sb.simulate(instance, ["docb:level=theory"], horizon=10_000, trials=30, seed=3)
+    at = bounds_of(instance).at(10_000)
+    plays = result.of("docb:level=theory").plays.mean(axis=0)
+    suboptimal = instance.costs > 0
+    assert (plays[suboptimal] < np.array(at.explicit_docb_plays)[suboptimal]).all()
+    assert result.final("docb:level=theory").mean() < at.explicit_docb_regret

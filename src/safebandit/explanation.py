@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import NOTES, Arms
+from safebandit.arms import NOTES, Arms, Numbers, risk_fields
 from safebandit.kernel import kernels_for
+from safebandit.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 from safebandit.policies import WAIT
 
 if TYPE_CHECKING:
@@ -18,15 +19,19 @@ if TYPE_CHECKING:
 
 
 class ArmView(NamedTuple):
-    """One arm as the policy sees it. Means and indices that do not exist are None."""
+    """One arm as the policy sees it. Means and indices that do not exist are None.
+
+    `pending` are the units whose risk is not known yet. With several risks it is the largest of their counts, and
+    `mean_risk` and `risk_index` are tuples.
+    """
 
     arm: str
     plays: int
     pending: int
     mean_reward: float | None
-    mean_risk: float | None
+    mean_risk: float | tuple[float | None, ...] | None
     reward_index: float | None
-    risk_index: float | None
+    risk_index: float | tuple[float | None, ...] | None
     probability: float | None
     permissible: bool
     chosen: bool
@@ -38,19 +43,30 @@ class Explanation:
     """The arm that the next `ask` gives (None: it holds), why, and every arm's numbers."""
 
     round: int
-    alpha: float
+    alpha: Alpha
     chosen: str | None
     why: str
     arms: tuple[ArmView, ...]
+    risks: tuple[str, ...] = ONE_RISK
 
     def table(self) -> pd.DataFrame:
-        """One row per arm."""
+        """One row per arm; several risks have a column each, such as "mean_risk nausea"."""
         import pandas as pd
 
-        return pd.DataFrame(self.arms, columns=ArmView._fields).set_index("arm")
+        rows = [self._row(view) for view in self.arms]
+        return pd.DataFrame(rows, columns=list(rows[0])).set_index("arm")
+
+    def _row(self, view: ArmView) -> dict[str, Any]:
+        row: dict[str, Any] = {}
+        for field, value in view._asdict().items():
+            if isinstance(value, tuple):
+                row |= {f"{field} {name}": part for name, part in zip(self.risks, value, strict=True)}
+            else:
+                row[field] = value
+        return row
 
     def __str__(self) -> str:
-        head = f"round {self.round}, alpha {self.alpha:g}: {self.chosen or 'hold'} ({self.why})"
+        head = f"round {self.round}, alpha {show_alpha(self.alpha)}: {self.chosen or 'hold'} ({self.why})"
         return f"{head}\n{self.table().to_string(na_rep='-', float_format=lambda x: f'{x:.4f}')}"
 
     def _repr_html_(self) -> str:
@@ -59,13 +75,26 @@ class Explanation:
         )
 
 
+class _Gate(NamedTuple):
+    """What is needed to say why an arm is not permissible: every arm's risk indices (columns), limits and names."""
+
+    bounds: Numbers
+    limits: tuple[float, ...]
+    risks: tuple[str, ...]
+
+
 def explain_state(
-    policy: Any, arms: Arms, stream: Streams, t: int, limits: tuple[float, ...], names: tuple[str, ...]
+    policy: Any,
+    arms: Arms,
+    stream: Streams,
+    t: int,
+    limits: tuple[float, ...],
+    names: tuple[str, ...],
+    risks: tuple[str, ...] = ONE_RISK,
 ) -> Explanation:
     """Decide on copies, and describe what was decided; nothing of the trial changes."""
     kernels = kernels_for(policy)
     numbers = np.full((len(names), 3 + len(limits)), np.nan)
-    (alpha,) = limits
     kernels.look(policy, arms.copy(), stream.copy(), np.zeros(1, NOTES), limits, t, numbers)
     after = arms.copy()
     k, none = kernels.decide(policy, after, stream.copy(), np.zeros(1, NOTES), limits, t)
@@ -73,51 +102,79 @@ def explain_state(
     first_plays = k >= 0 and policy.each_first and t <= len(names) and bool(after["asked"][k] == 0)
     drawn = np.where((after["permitted"] == 1) & ~first_plays, after["index"], np.nan)
     indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
-    why = _why(k, none, names, numbers[:, 3], alpha, bool(first_plays))
+    gate = _Gate(numbers[:, 3:], limits, risks)
+    why = _why(k, none, names, gate, bool(first_plays))
+    of_risks = [arms[field] for field in risk_fields(len(limits))]
     views = tuple(
         ArmView(
             names[i],
             int(arms["asked"][i]),
-            int(arms["risk"]["pending"][i]),
+            max(int(risk["pending"][i]) for risk in of_risks),
             _mean(arms["reward"][i]),
-            _mean(arms["risk"][i]),
+            _plain([_mean(risk[i]) for risk in of_risks]),
             _number(indices[i]),
-            _number(numbers[i, 3]),
+            _plain([_number(bound) for bound in gate.bounds[i]]),
             _number(numbers[i, 2]),
             bool(permissible[i]),
             i == k,
-            _why_arm(i, k, why, bool(permissible[i]), bool(arms["available"][i]), numbers[i, 3], indices[i], alpha),
+            _why_arm(i, k, why, bool(permissible[i]), bool(arms["available"][i]), indices[i], gate),
         )
         for i in range(len(names))
     )
-    return Explanation(t, alpha, names[k] if k >= 0 else None, why, views)
+    return Explanation(t, plain_alpha(limits), names[k] if k >= 0 else None, why, views, risks)
 
 
-def _why(k: int, none: bool, names: tuple[str, ...], risks: Any, alpha: float, first_plays: bool) -> str:
+def _why(k: int, none: bool, names: tuple[str, ...], gate: _Gate, first_plays: bool) -> str:
     if k == WAIT:
         return "every arm that may be given waits for outcomes of units already given it"
     if none:
-        least = int(np.nanargmin(risks)) if not np.isnan(risks).all() else 0
         rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"
-        smallest = f'{risks[least]:.4g}, "{names[least]}"'
-        return f"no arm is permissible: every lower risk index is above {alpha:g} (smallest: {smallest}); {rule}"
+        return f"no arm is permissible: {_why_none(names, gate)}; {rule}"
     if first_plays:
         return "every arm is played once before any index is asked"
     return "largest reward index among the permissible arms"
 
 
-def _why_arm(
-    i: int, k: int, why: str, permissible: bool, available: bool, risk: float, index: float, alpha: float
-) -> str:
+def _why_none(names: tuple[str, ...], gate: _Gate) -> str:
+    # NaN where an index cannot be computed: such an arm is not the nearest.
+    excess = (gate.bounds - np.array(gate.limits)).max(axis=1)
+    least = int(np.nanargmin(excess)) if not np.isnan(excess).all() else 0
+    if len(gate.limits) == 1:
+        smallest = f'{gate.bounds[least, 0]:.4g}, "{names[least]}"'
+        return f"every lower risk index is above {gate.limits[0]:g} (smallest: {smallest})"
+    j = int(np.argmax(gate.bounds[least] - np.array(gate.limits)))
+    nearest = f'{gate.bounds[least, j]:.4g} of risk "{gate.risks[j]}" against {gate.limits[j]:g}, "{names[least]}"'
+    return f"every arm has a lower risk index above its alpha (nearest: {nearest})"
+
+
+def _why_arm(i: int, k: int, why: str, permissible: bool, available: bool, index: float, gate: _Gate) -> str:
     if i == k:
         return why
     if not permissible:
-        return f"not permissible: lower risk index {risk:.4g} is above alpha {alpha:g}"
+        return f"not permissible: {_what_forbids(i, gate)}"
     if not available:
         return "waits for outcomes of units already given it"
     if np.isnan(index):
         return "permissible; its reward index was not needed"
     return "permissible; another arm's reward index is larger"
+
+
+def _what_forbids(i: int, gate: _Gate) -> str:
+    bounds = gate.bounds[i]
+    if len(gate.limits) == 1:
+        return f"lower risk index {bounds[0]:.4g} is above alpha {gate.limits[0]:g}"
+    above = [
+        f'lower index {bounds[j]:.4g} of risk "{name}" is above its alpha {limit:g}'
+        for j, (name, limit) in enumerate(zip(gate.risks, gate.limits, strict=True))
+        # Not `>`: an index that cannot be computed forbids too.
+        if not bounds[j] <= limit
+    ]
+    return " and ".join(above) or "by its risks together, though no lower index alone is above its alpha"
+
+
+def _plain(values: list[float | None]) -> float | tuple[float | None, ...] | None:
+    """The number of a single risk by itself."""
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def _mean(quantity: Any) -> float | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import ResultError
+from safebandit.limits import show_alpha
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,11 +53,23 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
 
 
 def boxes(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
-    """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond."""
-    figure, axes = new_figure(len(metrics))
-    for axis, metric in zip(axes, metrics, strict=True):
-        draw_boxes(axis, {policy: result.final(policy, metric) for policy in result.policies})
-        axis.set(ylabel=f"{LABELS[metric]} at round {result.specification.horizon:,}")
+    """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond.
+
+    With several risks, unsafe plays are shown for each of them too.
+    """
+    panels = {
+        LABELS[metric]: {policy: result.final(policy, metric) for policy in result.policies} for metric in metrics
+    }
+    risks = result.specification.instance.risks
+    if len(risks) > 1 and "unsafe_plays" in metrics:
+        for j, risk in enumerate(risks):
+            panels[f"{LABELS['unsafe_plays']}, {risk},"] = {
+                policy: result.unsafe_by_risk(policy)[:, j].astype(float) for policy in result.policies
+            }
+    figure, axes = new_figure(len(panels))
+    for axis, (label, samples) in zip(axes, panels.items(), strict=True):
+        draw_boxes(axis, samples)
+        axis.set(ylabel=f"{label} at round {result.specification.horizon:,}")
     _title(figure, result, "box: quartiles; whiskers: 5 % and 95 %; diamond: mean")
     return figure
 
@@ -131,5 +144,5 @@ def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
 
 def _title(figure: Figure, result: Result, note: str) -> None:
     specification = result.specification
-    name, alpha = specification.instance.name, specification.instance.alpha
-    figure.suptitle(f"{name}, alpha = {alpha:g}, {result.trials:,} trials ({note})", fontsize=11)
+    name, alpha = specification.instance.name, show_alpha(specification.instance.alpha)
+    figure.suptitle(f"{name}, alpha = {alpha}, {result.trials:,} trials ({note})", fontsize=11)

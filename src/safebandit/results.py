@@ -16,6 +16,7 @@ from safebandit.arms import Counts, Numbers
 from safebandit.errors import ResultError, suggest
 from safebandit.instances import Instance
 from safebandit.kernel import Trials
+from safebandit.limits import write_alpha
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -96,12 +97,28 @@ class Result:
             raise ResultError(f'unknown metric "{metric}"; {suggest(metric, METRICS)}')
         return np.asarray(getattr(self.of(policy), metric), float)
 
+    def unsafe_by_risk(self, policy: str) -> Counts:
+        """Plays at the horizon of arms that are unsafe in each risk (columns), one row per trial.
+
+        An arm that is unsafe in two risks counts in both, and once in "unsafe_plays".
+        """
+        unsafe = self.specification.instance.unsafe_by_risk
+        counted: Counts = self.of(policy).plays @ unsafe.T.astype(np.int64)
+        return counted
+
+    def _by_risk(self, policy: str) -> dict[str, Counts]:
+        """The same by the risks' names; nothing where there is but one risk, which "unsafe_plays" is about."""
+        names = self.specification.instance.risks
+        if len(names) == 1:
+            return {}
+        return dict(zip(names, self.unsafe_by_risk(policy).T, strict=True))
+
     def to_dict(self) -> dict[str, Any]:
         """The summary as the command line's JSON has it."""
         specification = self.specification
         return {
             "instance": specification.instance.to_dict(),
-            "alpha": specification.instance.alpha,
+            "alpha": write_alpha(specification.instance.alpha),
             "horizon": specification.horizon,
             "trials": self.trials,
             "seed": specification.seed,
@@ -110,8 +127,10 @@ class Result:
 
     def _policy_summary(self, policy: str) -> dict[str, Any]:
         trials = self.of(policy)
+        by_risk = {risk: describe(plays) for risk, plays in self._by_risk(policy).items()}
         return {
             **{metric: describe(self.final(policy, metric)) for metric in METRICS},
+            **({"unsafe_by_risk": by_risk} if by_risk else {}),
             "plays": trials.plays.mean(axis=0).tolist(),
             "none_permissible": float(trials.none_permissible.mean()),
             "held": float(trials.held.mean()),
@@ -138,6 +157,8 @@ class Result:
         for policy in self.policies:
             document = self._policy_summary(policy)
             row = {(metric, name): value for metric in METRICS for name, value in document[metric].items()}
+            for risk, numbers in document.get("unsafe_by_risk", {}).items():
+                row |= {(f"unsafe_plays {risk}", name): value for name, value in numbers.items()}
             names = self.specification.instance.arms
             row |= {("plays", arm): plays for arm, plays in zip(names, document["plays"], strict=True)}
             row |= {("rounds", name): document[name] for name in ("none_permissible", "held")}
@@ -151,6 +172,7 @@ class Result:
         frames = []
         for policy, trials in self.by_policy.items():
             columns = {metric: getattr(trials, metric)[:, -1] for metric in METRICS}
+            columns |= {f"unsafe_plays {risk}": plays for risk, plays in self._by_risk(policy).items()}
             columns |= {"none_permissible": trials.none_permissible, "held": trials.held}
             columns |= {f"plays {arm}": trials.plays[:, k] for k, arm in enumerate(self.specification.instance.arms)}
             frames.append(pd.DataFrame({"policy": policy, "trial": np.arange(self.trials), **columns}))
@@ -240,7 +262,7 @@ class Result:
         return all(np.array_equal(a, b) for mine, yours in pairs for a, b in zip(mine, yours, strict=True))
 
 
-def describe(values: Numbers) -> dict[str, float]:
+def describe(values: Numbers | Counts) -> dict[str, float]:
     """Mean, standard error, median, quantiles and the worst of many trials."""
     return {
         "mean": float(np.mean(values)),
@@ -250,7 +272,7 @@ def describe(values: Numbers) -> dict[str, float]:
     }
 
 
-def _standard_error(values: Numbers) -> float:
+def _standard_error(values: Numbers | Counts) -> float:
     # One trial says nothing about the spread; 0 would claim that it does.
     return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
@@ -262,7 +284,9 @@ def _column(values: Any) -> Any:
     flat = np.ascontiguousarray(values)
     kind = pa.float64() if flat.dtype == np.float64 else pa.int64()
     column = pa.Array.from_buffers(kind, flat.size, [None, pa.py_buffer(flat)])
-    return column if flat.ndim == 1 else pa.FixedSizeListArray.from_arrays(column, flat.shape[1])
+    for size in reversed(flat.shape[1:]):
+        column = pa.FixedSizeListArray.from_arrays(column, size)
+    return column
 
 
 def _text_column(text: str, count: int) -> Any:
@@ -292,16 +316,17 @@ def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
 def _read_trials(table: pa.Table, specification: Specification, trials: int) -> dict[str, Trials]:
     if table.num_rows != trials * len(specification.policies):
         raise ValueError(f"{table.num_rows} rows, {trials * len(specification.policies)} expected")
+    risks = len(specification.instance.limits)
     by_policy = {}
     for i, policy in enumerate(specification.policies):
         part = table.slice(i * trials, trials).combine_chunks()
         columns = []
         for name in Trials._fields:
-            column = part.column(name).combine_chunks()
-            nested = hasattr(column, "flatten") and column.type.num_fields == 1
-            values = (
-                column.flatten().to_numpy(zero_copy_only=False) if nested else column.to_numpy(zero_copy_only=False)
-            )
-            columns.append(values.reshape(trials, -1).copy() if nested else values.copy())
+            column, shape = part.column(name).combine_chunks(), [trials]
+            while column.type.num_fields == 1:
+                column, shape = column.flatten(), [trials, -1]
+            if name == "risk" and risks > 1:
+                shape = [trials, risks, -1]
+            columns.append(column.to_numpy(zero_copy_only=False).reshape(shape).copy())
         by_policy[policy] = Trials(*columns)
     return by_policy

@@ -184,7 +184,7 @@ def _job(label: str, policy: Any, specification: Specification, stop: Counts) ->
     instance = specification.instance
     ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
     # A round without a play forgoes the best safe arm's reward.
-    costs = Costs(instance.costs, instance.nu > instance.alpha, instance.best_mean)
+    costs = Costs(instance.costs, np.asarray(instance.unsafe_by_risk.any(axis=0)), instance.best_mean)
     return _Job(label, ready, instance, costs, specification.checkpoints, specification.seed, stop)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from safebandit.errors import StudyError, suggest
 from safebandit.instances import Instance, instance_by_name
+from safebandit.limits import AnyAlpha, show_alpha
 from safebandit.results import Result
 from safebandit.simulation import Progress, Step, name_policies, simulate
 
@@ -30,8 +31,10 @@ class Study:
         alphas = [0.19, 0.21]              # optional; else each instance has its own
 
         [[instances]]
-        name = "drug-trial"                # one of the paper's, or your own with
+        name = "drug-trial"                # by name, or your own with
                                            # mu = [...], nu = [...], alpha = ..., or data = "past.csv"
+
+    With several risks nu is a list of rows, and each alpha a number for all risks or a list.
     """
 
     instances: tuple[Instance, ...]
@@ -85,11 +88,8 @@ class Study:
         """Progress through one instance as progress through the study."""
         if progress is None:
             return None
-        name = (
-            f"{self.instances[number].name} at alpha {self.instances[number].alpha:g}"
-            if len(self.instances) > 1
-            else ""
-        )
+        instance = self.instances[number]
+        name = f"{instance.name} at alpha {show_alpha(instance.alpha)}" if len(self.instances) > 1 else ""
 
         def tell(step: Step) -> None:
             what = f"{name}: {step.what}" if name else step.what
@@ -112,7 +112,7 @@ def _listed(entries: Any) -> list[Any]:
     return [entries] if isinstance(entries, str | Mapping) else list(entries)
 
 
-def instance_from_entry(entry: Any, alpha: float | None = None, folder: Path = Path()) -> Instance:
+def instance_from_entry(entry: Any, alpha: AnyAlpha | None = None, folder: Path = Path()) -> Instance:
     """An instance by its name, by its parameters, or from a file of past outcomes."""
     if isinstance(entry, str):
         return instance_by_name(entry, alpha)

@@ -7,15 +7,26 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from safebandit.arms import NOTES, new_arms
-from safebandit.errors import TrialError
+from safebandit.arms import NOTES, new_arms, risk_fields
+from safebandit.errors import TrialError, suggest
 from safebandit.explanation import Explanation, explain_state
-from safebandit.instances.make import check_unit
 from safebandit.kernel import kernels_for
+from safebandit.limits import (
+    ONE_RISK,
+    Alpha,
+    AnyAlpha,
+    check_unit,
+    is_listed,
+    list_risk_names,
+    plain_alpha,
+    read_limits,
+    read_risk_names,
+    write_alpha,
+)
 from safebandit.naming import read_number
 from safebandit.policies import WAIT, policy_from_text, policy_to_text, prepare, widths
 from safebandit.streams import STATE, trial_streams
@@ -23,6 +34,9 @@ from safebandit.version import __version__
 
 FORMAT = 1
 DEFAULT_POLICY = "tsbu"
+
+# What may be told of a unit's risks: a number, or with several of them one each, or some by name.
+AnyRisk: TypeAlias = float | Sequence[float | None] | Mapping[str, float | None]
 
 
 class Ask(NamedTuple):
@@ -53,8 +67,13 @@ class _Unit:
 
     arm: int
     play: int
-    reward: float | None = None
-    risk: float | None = None
+    reward: float | None
+    risks: list[float | None]
+
+    @property
+    def resolved(self) -> bool:
+        """Whether all of its outcome is known."""
+        return self.reward is not None and None not in self.risks
 
 
 class Trial:
@@ -69,31 +88,51 @@ class Trial:
     An arm is given out only while its units with unknown risk are fewer than those with known risk (one is always
     allowed), so that unresolved units do not pile up on an untested arm. While no arm is permissible, the trial
     holds, unless its policy says otherwise (`when_none`).
+
+    With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
+
+    >>> trial = Trial(2, alpha=[0.3, 0.2], risks=["toxicity", "nausea"], seed=7)
+    >>> unit = trial.ask()
+    >>> trial.tell(unit.id, reward=1, risk={"nausea": 0})
+    >>> trial.tell(unit.id, risk={"toxicity": 1})
+    >>> trial.pending
+    {}
     """
 
     def __init__(
-        self, arms: Sequence[str] | int, alpha: float, policy: Any = DEFAULT_POLICY, *, seed: int | None = None
+        self,
+        arms: Sequence[str] | int,
+        alpha: AnyAlpha,
+        policy: Any = DEFAULT_POLICY,
+        *,
+        seed: int | None = None,
+        risks: Sequence[str] | None = None,
     ) -> None:
         self.arms = _arm_names(arms)
-        try:
-            self.alpha = check_unit("alpha", alpha)
-        except ValueError as problem:
-            raise TrialError(str(problem)) from None
+        named = None if risks is None else len(list_risk_names(risks, TrialError))
+        self.limits = read_limits(alpha, named, TrialError)
+        self.risks = read_risk_names(risks, len(self.limits), TrialError)
         self.policy = policy_from_text(policy) if isinstance(policy, str) else policy
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         self.seed = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
         if self.seed < 0:
             raise TrialError(f"seed must be at least 0, got {seed}")
         self.policy_text = policy if isinstance(policy, str) else policy_to_text(policy)
-        self._ready = prepare(self.policy, self.arms, "hold", limits=(self.alpha,))
+        self._ready = prepare(self.policy, self.arms, "hold", limits=self.limits)
         self._kernels = kernels_for(self._ready)
         streams = trial_streams(self.seed, 0, len(self.arms))
         self._stream = streams.policy.copy()
-        self._table = new_arms(streams.keys, widths(self._ready))
-        self._known = (self._ready, self._table, self._stream, np.zeros(1, NOTES), (self.alpha,))
+        self._table = new_arms(streams.keys, widths(self._ready), len(self.limits))
+        self._risk_fields = risk_fields(len(self.limits))
+        self._known = (self._ready, self._table, self._stream, np.zeros(1, NOTES), self.limits)
         self._kernels.begin(*self._known)
         self._units: dict[int, _Unit] = {}
         self.log: list[dict[str, Any]] = []
+
+    @property
+    def alpha(self) -> Alpha:
+        """The tolerated mean risk; with several risks, all of them."""
+        return plain_alpha(self.limits)
 
     @property
     def round(self) -> int:
@@ -103,11 +142,7 @@ class Trial:
     @property
     def pending(self) -> dict[int, str]:
         """Units whose reward or risk is not known yet, with their arms."""
-        return {
-            number: self.arms[unit.arm]
-            for number, unit in self._units.items()
-            if unit.reward is None or unit.risk is None
-        }
+        return {number: self.arms[unit.arm] for number, unit in self._units.items() if not unit.resolved}
 
     def ask(self) -> Ask:
         """Give the next unit an arm, or say why none is given."""
@@ -121,9 +156,10 @@ class Trial:
         reason = "no arm is permissible; the policy's when_none rule gives this arm" if none else "largest reward index"
         return Ask(number, self.arms[k], reason)
 
-    def tell(self, id: Any, *, reward: float | None = None, risk: float | None = None) -> None:
+    def tell(self, id: Any, *, reward: float | None = None, risk: AnyRisk | None = None) -> None:
         """Say what happened to a unit: reward and risk together, or each when it is known.
 
+        Several risks are told as numbers in order or by name, {"nausea": 0}; None stands for what is not known yet.
         The same value told again changes nothing; another value is refused.
         """
         number = isinstance(id, int | np.integer) and not isinstance(id, bool)
@@ -131,18 +167,47 @@ class Trial:
         if unit is None:
             known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
             raise TrialError(f"no unit has the id {id!r}; {known}")
-        if reward is None and risk is None:
+        risks = self._read_risks(id, risk)
+        if reward is None and risks == [None] * len(risks):
             raise TrialError(f"nothing was told of unit {id}; give reward=, risk= or both")
-        new = {"reward": _news(id, "reward", unit.reward, reward), "risk": _news(id, "risk", unit.risk, risk)}
-        told = {name: value for name, value in new.items() if value is not None}
-        if not told:
-            return
-        self._learn(unit, told)
-        self.log.append({"event": "told", "id": int(id), **told})
+        new_reward = _news(id, "reward", unit.reward, reward)
+        names = ONE_RISK if len(self.risks) == 1 else [f'risk "{name}"' for name in self.risks]
+        new_risks = [_news(id, *each) for each in zip(names, unit.risks, risks, strict=True)]
+        told: dict[str, Any] = {} if new_reward is None else {"reward": new_reward}
+        if any(value is not None for value in new_risks):
+            told["risk"] = self._logged(new_risks)
+        if told:
+            self._learn(unit, new_reward, new_risks)
+            self.log.append({"event": "told", "id": int(id), **told})
+
+    def _read_risks(self, number: int, risk: Any) -> list[Any]:
+        """What was told of every risk, in order; None where nothing was."""
+        count = len(self.risks)
+        if risk is None:
+            return [None] * count
+        if isinstance(risk, Mapping):
+            for name in risk:
+                if name not in self.risks:
+                    raise TrialError(f'unit {number}: there is no risk "{name}"; {suggest(str(name), self.risks)}')
+            return [risk.get(name) for name in self.risks]
+        if count == 1:
+            return [risk]
+        if not isinstance(risk, Sequence | np.ndarray) or not is_listed(risk) or len(risk) != count:
+            raise TrialError(
+                f"unit {number}: risk must be {count} numbers ({', '.join(self.risks)}) or some of them by name, "
+                f'as {{"{self.risks[0]}": 0}}, got {risk!r}'
+            )
+        return list(risk)
+
+    def _logged(self, risks: Sequence[float | None]) -> Any:
+        """News about risks as the log has it: the number of a single risk, those of several by name."""
+        if len(risks) == 1:
+            return risks[0]
+        return {name: value for name, value in zip(self.risks, risks, strict=True) if value is not None}
 
     def explain(self) -> Explanation:
         """What is known of every arm now, who is permissible, and which arm the next `ask` gives, and why."""
-        return explain_state(self._ready, self._table, self._stream, self.round, (self.alpha,), self.arms)
+        return explain_state(self._ready, self._table, self._stream, self.round, self.limits, self.arms, self.risks)
 
     def to_json(self) -> str:
         """The whole trial as a text; `from_json` goes on exactly as this one would."""
@@ -150,7 +215,8 @@ class Trial:
             "format": FORMAT,
             "version": __version__,
             "arms": list(self.arms),
-            "alpha": self.alpha,
+            "alpha": write_alpha(self.alpha),
+            **({} if self.risks == ONE_RISK else {"risks": list(self.risks)}),
             "policy": self.policy_text,
             "seed": self.seed,
             "log": self.log,
@@ -163,7 +229,8 @@ class Trial:
         """A trial as `to_json` left it; `policy` is needed only where it has no text of its own."""
         document = _document(text)
         try:
-            trial = Trial(document["arms"], document["alpha"], policy or document["policy"], seed=document["seed"])
+            chosen, risks = policy or document["policy"], document.get("risks")
+            trial = Trial(document["arms"], document["alpha"], chosen, seed=document["seed"], risks=risks)
             for event in document["log"]:
                 trial._repeat(event)
             for name, word in zip(STATE.names or (), document["stream"], strict=True):
@@ -177,7 +244,7 @@ class Trial:
 
         After a difference the logged arm is taken, so that each decision is judged on what was known then.
         """
-        twin = Trial(self.arms, self.alpha, self.policy, seed=self.seed)
+        twin = Trial(self.arms, self.limits, self.policy, seed=self.seed, risks=self.risks)
         differences = []
         for position, event in enumerate(self.log):
             if event["event"] == "told":
@@ -195,31 +262,36 @@ class Trial:
         if event["event"] == "asked":
             self._give(event["id"], self.arms.index(event["arm"]))
         elif event["event"] == "told":
-            told = {name: event[name] for name in ("reward", "risk") if name in event}
-            self._learn(self._units[event["id"]], told)
+            self._learn(self._units[event["id"]], event.get("reward"), self._read_risks(event["id"], event.get("risk")))
         self.log.append(dict(event))
 
     def _give(self, number: int, k: int) -> None:
         arm = self._table[k]
-        self._units[number] = _Unit(k, int(arm["asked"]))
+        self._units[number] = _Unit(k, int(arm["asked"]), None, [None] * len(self.risks))
         arm["asked"] += 1
-        arm["reward"]["pending"] += 1
-        arm["risk"]["pending"] += 1
+        for name in ("reward", *self._risk_fields):
+            arm[name]["pending"] += 1
         # A unit that is pending changes what an index sees; what was noted of it no longer holds.
         arm["until"] = 0
         self._set_available(k)
 
-    def _learn(self, unit: _Unit, told: Mapping[str, float]) -> None:
-        for name, value in told.items():
-            self._table[unit.arm][name]["pending"] -= 1
-            setattr(unit, name, value)
-        reward, risk = told.get("reward", math.nan), told.get("risk", math.nan)
-        self._kernels.learn(*self._known, unit.arm, unit.play, reward, (risk,))
+    def _learn(self, unit: _Unit, reward: float | None, risks: Sequence[float | None]) -> None:
+        arm = self._table[unit.arm]
+        if reward is not None:
+            unit.reward = reward
+            arm["reward"]["pending"] -= 1
+        for j, (name, value) in enumerate(zip(self._risk_fields, risks, strict=True)):
+            if value is not None:
+                unit.risks[j] = value
+                arm[name]["pending"] -= 1
+        told = [math.nan if value is None else value for value in (reward, *risks)]
+        self._kernels.learn(*self._known, unit.arm, unit.play, told[0], tuple(told[1:]))
         self._set_available(unit.arm)
 
     def _set_available(self, k: int) -> None:
-        risk = self._table[k]["risk"]
-        self._table[k]["available"] = risk["pending"] < max(1, risk["plays"])
+        arm = self._table[k]
+        risks = [arm[name] for name in self._risk_fields]
+        arm["available"] = all(risk["pending"] < max(1, risk["plays"]) for risk in risks)
 
     def _hold_reason(self, code: int) -> str:
         if code == WAIT:
@@ -244,10 +316,7 @@ def _news(number: int, name: str, known: float | None, told: float | None) -> fl
         return None
     if isinstance(told, str):
         raise TrialError(f"unit {number}: {name} must be a number in [0, 1], got {told!r}")
-    try:
-        value = check_unit(name, told)
-    except ValueError as problem:
-        raise TrialError(f"unit {number}: {problem}") from None
+    value = check_unit(f"unit {number}: {name}", told, TrialError)
     if known is None:
         return value
     if known != value:

@@ -137,6 +137,11 @@ def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path):
         (["simulate", "nowhere.toml"], ["there is no file nowhere.toml"]),
         (["simulate", "--horizn", "3"], ["--horizn", "--help"]),
         (["simulat"], ["simulat", "simulate"]),
+        (["simulate", "--mu", ".3", "--nu", ".1", "--nu", ".1", "--alpha", ".2,.3,.4"], ["one per risk (2), got 3"]),
+        (["simulate", "--mu", ".3", "--nu", ".1", "--nu", ".1,.2", "--alpha", ".2"], ["nu[1]", "length", "1 and 2"]),
+        (["simulate", "--mu", ".3", "--nu", ".1", "--alpha", "x"], ["--alpha must be numbers", "x"]),
+        (["simulate", "--instance", "dose-two-risks", "--risks", "a,b"], ["--risks with --mu or --data"]),
+        (["simulate", "--instance", "dose-two-risks", "--policy", "bwcr"], ["bwcr", "one risk, got 2"]),
         (["show", "nowhere.parquet"], ["there is no file nowhere.parquet"]),
     ],
 )  # fmt: skip
@@ -196,3 +201,55 @@ def test_starting_imports_nothing_heavy():
     code = f"import sys, safebandit.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_several_risks_on_the_command_line(tmp_path):
+    arms = [
+        "--mu",
+        ".3,.6,.7",
+        "--nu",
+        ".1,.2,.5",
+        "--nu",
+        ".1,.1,.3",
+        "--alpha",
+        ".3,.2",
+        "--risks",
+        "toxicity,nausea",
+    ]
+    small = ["--policy", "docb", "--horizon", "60", "--trials", "3"]
+    done = safebandit("simulate", *arms, *small, "--json", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["alpha"] == document["instance"]["alpha"] == [0.3, 0.2]
+    assert document["instance"]["risks"] == ["toxicity", "nausea"]
+    assert set(document["policies"]["docb"]["unsafe_by_risk"]) == {"toxicity", "nausea"}
+    shown = safebandit("show", str(tmp_path / "out" / "result.parquet")).stdout
+    assert "alpha 0.3, 0.2: 3 trials" in shown
+    assert "unsafe plays, toxicity" in shown
+    assert "unsafe plays, nausea" in shown
+    header = (tmp_path / "out" / "summary.csv").read_text().splitlines()[0]
+    assert "unsafe_plays nausea mean" in header
+
+    bounds = safebandit("bounds", *arms).stdout
+    assert "nu toxicity" in bounds
+    assert "d_> nausea" in bounds
+    found = json.loads(safebandit("bounds", *arms, "--json").stdout)
+    assert [arm["nu"] for arm in found["arms"]] == [[0.1, 0.1], [0.2, 0.1], [0.5, 0.3]]
+    assert found["arms"][0]["risk_divergence"] == [0.0, 0.0]
+
+
+def test_data_and_studies_with_several_risks(tmp_path):
+    (tmp_path / "past.csv").write_text("arm,reward,tox,nausea\na,1,0,0\na,0,0,1\nb,1,1,0\nb,1,0,0\n")
+    small = ("--policy", "tsbu", "--horizon", "20", "--trials", "2", "--json")
+    flags = ("--data", "past.csv", "--risks", "tox,nausea", "--alpha", ".4,.6")
+    done = safebandit("simulate", *flags, *small, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["instance"]["risks"] == ["tox", "nausea"]
+    (tmp_path / "study.toml").write_text(
+        'horizon = 20\ntrials = 2\npolicies = ["docb"]\nalphas = [[0.3, 0.2], 0.25]\n'
+        '[[instances]]\nname = "own"\nmu = [0.3, 0.5]\nnu = [[0.1, 0.2], [0.1, 0.1]]\n'
+    )
+    done = safebandit("simulate", "study.toml", "--json", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [document["alpha"] for document in json.loads(done.stdout)] == [[0.3, 0.2], [0.25, 0.25]]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["own-alpha-0.25-0.25", "own-alpha-0.3-0.2"]

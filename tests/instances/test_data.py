@@ -141,7 +141,7 @@ def test_values_that_make_no_sense(column, values, message, source, tmp_path):
     ("columns", "message"),
     [
         ({"arm": "Arm"}, 'the data have no column "arm"; did you mean "Arm"?'),
-        ({"risk": "risks"}, 'the data have no column "risk"; did you mean "risks"?'),
+        ({"risk": "Risk"}, 'the data have no column "risk"; did you mean "Risk"?'),
         ({"reward": "y"}, 'the data have no column "reward"; known: arm, note, risk, y'),
     ],
 )
@@ -185,3 +185,72 @@ def test_alpha_below_every_risk_that_was_seen():
     with refused('no arm has mean risk <= 0.2 (smallest: 0.25, arm "low")'):
         Instance.from_data(TABLE, 0.2)
     assert Instance.from_data(TABLE, 0.2, allow_infeasible=True).best_arm is None
+
+
+# Several risks.
+
+DOSES = pd.DataFrame(
+    {
+        "risk toxicity": [0, 1, 0, 1],
+        "arm": ["low", "high", "low", "high"],
+        "risk nausea": [0, 0.5, 0.5, 1],
+        "reward": [1, 1, 0, 1],
+        "headache": [1, 0, 0, 0],
+    }
+)
+
+
+@pytest.mark.parametrize("source", ["table", ".csv", ".parquet"])
+def test_every_column_that_begins_with_risk_is_a_risk_unless_one_is_called_so(source, tmp_path):
+    data = DOSES if source == "table" else written(DOSES, tmp_path, source)
+    instance = Instance.from_data(data, [0.3, 0.4])
+    assert instance.risks == ("risk toxicity", "risk nausea")
+    assert instance.risk_means.tolist() == [[0, 1], [0.25, 0.75]]
+    assert instance.unsafe_arms.tolist() == [1]
+    assert instance.to_dict()["outcomes"] == [[[0, 0, 0.5, 0.5], [1, 0, 0, 0.5]], [[1, 1, 0.5, 0.5], [1, 1, 1, 0.5]]]
+    plain = Instance.from_data(DOSES.assign(risk=DOSES["headache"]), 0.5)
+    assert (plain.risks, plain.nu.tolist()) == (("risk",), [0.5, 0.0])
+
+
+def test_the_risks_that_are_named():
+    instance = Instance.from_data(DOSES, 0.6, risks=["headache", "risk nausea"])
+    assert instance.risks == ("headache", "risk nausea")
+    assert instance.risk_means.tolist() == [[0.5, 0], [0.25, 0.75]]
+    assert instance.alpha == (0.6, 0.6)
+    alone = Instance.from_data(DOSES, 0.5, risks=["headache"])
+    assert (alone.alpha, alone.risks, alone.nu.tolist()) == (0.5, ("headache",), [0.5, 0.0])
+
+
+def test_a_missing_value_in_any_risk_is_a_missing_risk():
+    gaps = DOSES.assign(**{"risk nausea": [0, np.nan, 0.5, np.nan]})
+    with refused('2 of 4 rows have no risk "risk nausea" (first: row 2); a missing risk never counts as safe'):
+        Instance.from_data(gaps, 0.5)
+    worst = Instance.from_data(gaps, 0.5, missing_risk="worst")
+    assert worst.risk_means.tolist() == [[0, 1], [0.25, 1]]
+    with refused('no row with every risk is left for arm "high"; use missing_risk="worst"'):
+        Instance.from_data(gaps, 0.5, missing_risk="drop")
+    one_gap = DOSES.assign(**{"risk nausea": [np.nan, 0.5, 0.5, 1]})
+    dropped = Instance.from_data(one_gap, 0.5, missing_risk="drop", allow_infeasible=True)
+    assert dropped.arms == ("high", "low")
+    assert dropped.risk_means.tolist() == [[1, 0], [0.75, 0.5]]
+    assert dropped.mu.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("risks", "message"),
+    [
+        (["risk nauseous"], 'the data have no column "risk nauseous"; did you mean "risk nausea"?'),
+        (["headache", "headache"], "names of risks must differ, got headache, headache"),
+        (["reward"], 'a risk needs a column of its own, got "reward"'),
+        ([], "risks must be a list of names, got []"),
+        ("headache", "risks must be a list of names, got 'headache'"),
+    ],
+)
+def test_columns_that_are_no_risks(risks, message):
+    with refused(message):
+        Instance.from_data(DOSES, 0.5, risks=risks)
+
+
+def test_values_of_every_risk_are_checked():
+    with refused("risk nausea must lie in [0, 1], row 3 has 7.0"):
+        Instance.from_data(DOSES.assign(**{"risk nausea": [0, 0, 7.0, 0]}), 0.5)

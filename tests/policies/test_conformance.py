@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from safebandit import Instance, Trial, simulate
+from safebandit.errors import PolicyError
 from safebandit.instances import draw
-from safebandit.policies import POLICIES, DoublyOptimistic, policy_from_text, policy_to_text
+from safebandit.policies import POLICIES, DoublyOptimistic, PolicyMixture, policy_from_text, policy_to_text
 from safebandit.policies.catalogue import reward_indices, safety_indices
 from safebandit.streams import trial_streams
 
@@ -26,6 +27,14 @@ EVERY = [*POLICIES, *PAIRS]
 
 INSTANCE = Instance.bernoulli([0.3, 0.5, 0.6, 0.9], [0.05, 0.2, 0.3, 0.7], 0.3)
 REAL = Instance.beta([0.3, 0.5, 0.6], [0.1, 0.25, 0.4], 0.3, deviation=0.2)
+SEVERAL = {
+    "two risks": Instance.bernoulli(
+        [0.3, 0.5, 0.6, 0.9], [[0.05, 0.2, 0.3, 0.7], [0.1, 0.1, 0.6, 0.2]], [0.3, 0.25], correlation=0.1
+    ),
+    "three real risks": Instance.beta(
+        [0.3, 0.5, 0.6], [[0.1, 0.25, 0.4], [0.2, 0.1, 0.1], [0.05, 0.3, 0.1]], [0.3, 0.3, 0.2], deviation=0.2
+    ),
+}
 SEED = 21
 
 
@@ -79,8 +88,8 @@ def follow(text, instance, horizon):
             continue
         k = instance.arms.index(unit.arm)
         arms.append(k)
-        reward, risk = draw(instance.law, k, streams.arms[k])
-        trial.tell(unit.id, reward=reward, risk=risk)
+        reward, *risks = draw(instance.law, k, streams.arms[k])
+        trial.tell(unit.id, reward=reward, risk=risks if len(risks) > 1 else risks[0])
     return arms
 
 
@@ -91,6 +100,41 @@ def test_a_live_trial_decides_as_the_simulator_does(text):
         # A live trial does not know the safe arm's risk by itself.
         text = with_parameters(text, "safe_risk=0.05")
     assert follow(text, INSTANCE, 250) == plain.decisions(text, INSTANCE, 250, SEED).tolist()
+
+
+def refuses_several(text):
+    """Policies over mixtures have one constraint."""
+    return isinstance(policy_from_text(text), PolicyMixture)
+
+
+TAKE_SEVERAL = [text for text in EVERY if not refuses_several(text)]
+
+
+# Each number of risks is compiled by itself: the third risk is for a few.
+CASES = [*((text, "two risks") for text in TAKE_SEVERAL), ("docb", "three real risks"), ("tsbu", "three real risks")]
+
+
+@pytest.mark.parametrize(("text", "name"), CASES)
+def test_a_policy_takes_several_risks(text, name):
+    instance = SEVERAL[name]
+    count = len(instance.limits)
+    runs = [simulate(instance, text, horizon=200, trials=3, seed=SEED, workers=workers) for workers in (1, 2)]
+    kept = runs[0].of(text)
+    assert same(kept, runs[1].of(text))
+    assert (kept.plays.sum(axis=1) == 200).all()
+    assert kept.risk.shape == (3, count, len(instance.mu))
+    assert ((kept.risk >= 0) & (kept.risk <= kept.plays[:, None, :])).all()
+    assert kept.regret[:, -1] == pytest.approx(kept.plays @ instance.costs, rel=1e-12)
+    assert (kept.unsafe_plays[:, -1] == kept.plays[:, instance.unsafe_arms].sum(axis=1)).all()
+    text = with_parameters(text, "when_none=least_risky")
+    assert follow(text, instance, 150) == plain.decisions(text, instance, 150, SEED).tolist()
+
+
+@pytest.mark.parametrize("text", [text for text in EVERY if refuses_several(text)])
+def test_a_policy_with_one_constraint_refuses_several_risks(text):
+    for use in (lambda: simulate(SEVERAL["two risks"], text, horizon=10, trials=1), lambda: Trial(3, [0.3, 0.2], text)):
+        with pytest.raises(PolicyError, match="one risk, got 2"):
+            use()
 
 
 @pytest.mark.parametrize("text", ["docb", "tsbu", "slack-ts", "bayes-upper+kl-lower", "empirical-upper+kl-lower"])

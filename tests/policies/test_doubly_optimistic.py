@@ -78,52 +78,58 @@ def near(values, best):
 
 
 class Paper:
-    """A policy by the book: all indices of all arms, in every round."""
+    """A policy by the book: all indices of all arms, in every round.
+
+    With m risks an arm is permissible if every risk is, by an index of round m t.
+    """
 
     def __init__(self, text, instance, seed):
         self.policy = policy_from_text(text)
-        self.instance, self.alpha = instance, instance.alpha
+        self.instance, self.limits = instance, instance.limits
         self.arms = len(instance.mu)
         self.streams = trial_streams(seed, 0, self.arms)
-        self.reward, self.risk = counts(self.arms), counts(self.arms)
+        self.reward, self.risks = counts(self.arms), [counts(self.arms) for _ in self.limits]
         self.t = 1
 
     def candidates(self):
         """The arms that may be played in this round: one, or those that tie; HELD alone where it holds."""
         if self.policy.each_first and self.t <= self.arms:
             return {self.t - 1}
-        lower = RISKS[type(self.policy.safety).__name__](self.policy.safety, self.risk, self.t, self.alpha)
-        permissible = lower <= self.alpha
-        if self.alpha == 0.0 and type(self.policy.safety).__name__ in ABOVE_ZERO:
-            permissible = self.risk["total"] == 0.0
-        # L = alpha happens exactly, as after one risk at t = 1/alpha; rounding decides it then, either way.
-        inside = 0.0 < self.alpha < 1.0
-        open_questions = np.flatnonzero(inside & (np.abs(lower - self.alpha) < 1e-12))
+        index, clock = RISKS[type(self.policy.safety).__name__], len(self.limits) * self.t
+        excess, safe, unclear = [], [], []
+        for risk, alpha in zip(self.risks, self.limits, strict=True):
+            lower = index(self.policy.safety, risk, clock, alpha)
+            excess.append(lower - alpha)
+            zero = alpha == 0.0 and type(self.policy.safety).__name__ in ABOVE_ZERO
+            safe.append(risk["total"] == 0.0 if zero else lower <= alpha)
+            # L = alpha happens exactly, as after one risk at t = 1/alpha; rounding decides it then, either way.
+            unclear.append((0.0 < alpha < 1.0) & (np.abs(lower - alpha) < 1e-12))
+        safe, open_questions = np.array(safe), np.argwhere(unclear)
         candidates = set()
         for answers in itertools.product([False, True], repeat=len(open_questions)):
-            permissible[open_questions] = answers
-            candidates |= self.among(permissible, lower)
+            safe[tuple(open_questions.T)] = answers
+            candidates |= self.among(safe.all(axis=0), np.max(excess, axis=0))
         return candidates
 
-    def among(self, permissible, lower):
+    def among(self, permissible, excess):
         if permissible.any():
-            upper = REWARDS[type(self.policy.reward).__name__](self.policy.reward, self.reward, self.t, self.alpha)
+            upper = REWARDS[type(self.policy.reward).__name__](self.policy.reward, self.reward, self.t, None)
             upper = np.where(permissible, upper, -np.inf)
             return near(upper, upper.max())
         if self.policy.when_none == "hold":
             return {HELD}
         if self.policy.when_none in (None, "least_risky"):
-            return near(lower, lower.min())
+            return near(excess, excess.min())
         return {self.instance.arms.index(self.policy.when_none)}
 
     def play(self, k):
         play = int(self.reward["plays"][k])
         outcome = draw(self.instance.law, k, self.streams.arms[k])
-        for place, (seen, value) in enumerate(zip((self.reward, self.risk), outcome, strict=True)):
+        for place, (seen, value) in enumerate(zip((self.reward, *self.risks), outcome, strict=True)):
             seen["plays"][k] += 1
             seen["total"][k] += value
             seen["values"][k].append(value)
-            seen["ones"][k] += plain.reduced_bit(self.streams.keys[k], 2 * play + place, value)
+            seen["ones"][k] += plain.reduced_bit(self.streams.keys[k], len(outcome) * play + place, value)
         self.t += 1
 
 
@@ -157,6 +163,27 @@ INSTANCES = {
     "no safe arm, least risky": Instance.bernoulli([0.3, 0.5, 0.9], [0.5, 0.6, 0.9], 0.1, allow_infeasible=True),
 }
 
+SEVERAL_RISKS = {
+    "two risks": instance_by_name("dose-two-risks"),
+    "three risks": Instance.bernoulli(
+        [0.3, 0.5, 0.6, 0.8],
+        [[0.1, 0.2, 0.2, 0.6], [0.1, 0.3, 0.7, 0.1], [0.0, 0.1, 0.05, 0.2]],
+        [0.3, 0.4, 0.1],
+        correlation=[[0.2, -0.2, 0.3, 0.0], [0.0, 0.1, 0.2, -0.1], [0.0, 0.0, 0.1, 0.2]],
+    ),
+    "two risks between 0 and 1": Instance.beta(
+        [0.3, 0.5, 0.6], [[0.1, 0.25, 0.4], [0.2, 0.2, 0.1]], [0.3, 0.25], deviation=0.2
+    ),
+    "three finite risks": Instance.finite(
+        [[(0.2, 0, 0.1, 0, 0.5), (0.9, 0.4, 0.3, 0, 0.5)], [(1, 0.5, 0.5, 0, 0.6), (0.3, 0, 0, 1, 0.4)]],
+        [0.3, 0.3, 0.2],
+    ),
+    "nothing tolerated of one risk": Instance.bernoulli([0.3, 0.6], [[0.1, 0.2], [0.0, 0.3]], [0.3, 0.0]),
+    "no safe arm, two risks": Instance.bernoulli(
+        [0.3, 0.5, 0.9], [[0.1, 0.6, 0.9], [0.7, 0.1, 0.2]], [0.2, 0.15], allow_infeasible=True
+    ),
+}
+
 POLICIES = [
     "docb",
     "docb:level=theory",
@@ -185,6 +212,53 @@ def test_the_simulator_plays_what_the_paper_plays(text, name):
 def test_some_thousand_rounds_of_the_drug_trial(text):
     decided, _ = assert_replayed(text, INSTANCES["drug trial"], 2_500, seed=8)
     assert decided > 2_000
+
+
+@pytest.mark.parametrize("name", SEVERAL_RISKS)
+@pytest.mark.parametrize("text", ["docb", "klbayes:level=theory,schedule=theory", POLICIES[-1]])
+def test_with_several_risks_the_simulator_plays_what_the_definition_plays(text, name):
+    decided, _ = assert_replayed(text, SEVERAL_RISKS[name], 500, seed=3)
+    if name == "two risks":
+        assert decided > 250
+
+
+@pytest.mark.parametrize("when_none", ["least_risky", "hold", "2"])
+@pytest.mark.parametrize("text", ["docb", "klbayes"])
+def test_several_risks_and_no_permissible_arm(text, when_none):
+    instance = SEVERAL_RISKS["no safe arm, two risks"]
+    _, played = assert_replayed(f"{text}:when_none={when_none}", instance, 500, seed=5)
+    assert (played == HELD).any() == (when_none == "hold")
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_copies_of_a_risk_are_one_risk_whose_gate_is_asked_about_a_later_round(copies):
+    # Outcomes of one risk, and the same outcomes with the risk written down more than once.
+    rows = [
+        [(0, 0, 0.6), (1, 0, 0.3), (1, 1, 0.1)],
+        [(1, 0, 0.5), (0, 1, 0.2), (0, 0, 0.3)],
+        [(1, 1, 0.5), (0, 0, 0.5)],
+    ]
+    one = Instance.finite(rows, 0.3)
+    several = Instance.finite([[(r, *[s] * copies, p) for r, s, p in arm] for arm in rows], 0.3)
+    assert several.limits == (0.3,) * copies
+    played = plain.decisions("docb", several, 600, seed=9)
+    streams = trial_streams(9, 0, 3)
+    plays, reward, risk = np.zeros(3), np.zeros(3), np.zeros(3)
+    decided = 0
+    for t, k in enumerate(played.tolist(), start=1):
+        if t <= 3:
+            candidates = {t - 1}
+        else:
+            lower = plain.kl_lower(risk / plays, np.log(copies * t) / plays)
+            upper = np.where(lower <= 0.3, plain.kl_upper(reward / plays, np.log(t) / plays), -np.inf)
+            candidates = near(upper, upper.max())
+        assert k in candidates, f"round {t}"
+        decided += len(candidates) == 1
+        r, s = draw(one.law, k, streams.arms[k])
+        plays[k], reward[k], risk[k] = plays[k] + 1, reward[k] + r, risk[k] + s
+    assert decided > 400
+    # The wider gate is another policy than that of one risk: the level matters here.
+    assert played.tolist() != plain.decisions("docb", one, 600, seed=9).tolist()
 
 
 @pytest.mark.parametrize("when_none", ["least_risky", "hold", "1", "2"])

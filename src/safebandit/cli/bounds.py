@@ -9,6 +9,7 @@ import typer
 
 from safebandit.cli.completion import complete_instance
 from safebandit.cli.problem import instance_from_flags
+from safebandit.limits import show_alpha
 
 if TYPE_CHECKING:
     from safebandit.theory import Bounds
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 def bounds(
     instance: Annotated[
-        str | None, typer.Option(help="A data set of the paper, by name.", autocompletion=complete_instance)
+        str | None, typer.Option(help="A named problem; see `safebandit instances`.", autocompletion=complete_instance)
     ] = None,
     mu: Annotated[str | None, typer.Option(help="Mean rewards, one per arm: .36,.34")] = None,
-    nu: Annotated[str | None, typer.Option(help="Mean risks, one per arm: .16,.26")] = None,
-    alpha: Annotated[float | None, typer.Option(help="The tolerated mean risk.")] = None,
+    nu: Annotated[list[str] | None, typer.Option(help="Mean risks, one per arm: .16,.26; once for every risk.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")] = None,
+    risks: Annotated[str | None, typer.Option(help="Names of the risks, separated by commas.")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> None:
@@ -28,7 +30,8 @@ def bounds(
     from safebandit.cli.show import print_json
     from safebandit.theory import bounds_of
 
-    found = bounds_of(instance_from_flags({"instance": instance, "mu": mu, "nu": nu, "alpha": alpha}))
+    flags = {"instance": instance, "mu": mu, "nu": nu or None, "alpha": alpha, "risks": risks}
+    found = bounds_of(instance_from_flags(flags))
     if json:
         print_json([found.to_dict(horizon)])
     else:
@@ -43,18 +46,26 @@ def print_bounds(found: Bounds, horizon: int) -> None:
 
     screen = console()
     problem = found.instance
-    screen.print(f"\n[bold]{problem.name}, alpha {problem.alpha:g}[/bold]: plays per log T, arm by arm")
+    title = f"{problem.name}, alpha {show_alpha(problem.alpha)}"
+    screen.print(f"\n[bold]{title}[/bold]: plays per log T, arm by arm")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("arm")
-    for heading in ("mu", "nu", "Delta", "Gamma", "d_<", "d_>", "docb, topsi", "tsbu", "at least"):
+    by_risk = [""] if len(problem.risks) == 1 else [f" {name}" for name in problem.risks]
+    nus, divergences = ([f"{symbol}{risk}" for risk in by_risk] for symbol in ("nu", "d_>"))
+    for heading in ("mu", *nus, "Delta", "Gamma", "d_<", *divergences, "docb, topsi", "tsbu", "at least"):
         table.add_column(heading, justify="right")
     for arm in found.arms:
         slopes = (arm.plays_slope, arm.tsbu_plays_slope, arm.lower_plays_slope)
         table.add_row(
-            arm.arm, f"{arm.mu:g}", f"{arm.nu:g}", f"{arm.efficiency_gap:.4g}", f"{arm.safety_gap:.4g}",
-            f"{arm.reward_divergence:.4g}", f"{arm.risk_divergence:.4g}", *(_figure(slope) for slope in slopes),
+            arm.arm, f"{arm.mu:g}", *(f"{nu:g}" for nu in _listed(arm.nu)),
+            f"{arm.efficiency_gap:.4g}", f"{arm.safety_gap:.4g}", f"{arm.reward_divergence:.4g}",
+            *(f"{risk:.4g}" for risk in _listed(arm.risk_divergence)), *(_figure(slope) for slope in slopes),
         )  # fmt: skip
     screen.print(table)
+    if len(problem.risks) > 1:
+        screen.print(
+            "The theorems are about one risk; for several, what their proofs give, the lower bound if independent."
+        )
 
     at = found.at(horizon)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -90,6 +101,10 @@ def print_bounds(found: Bounds, horizon: int) -> None:
     table.add_row("docb, any gaps", _figure(at.gap_free_regret), "-", "Theorem 2, whatever the means")
     screen.print()
     screen.print(table)
+
+
+def _listed(value: float | list[float]) -> list[float]:
+    return value if isinstance(value, list) else [value]
 
 
 def _figure(value: float) -> str:

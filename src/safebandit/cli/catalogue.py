@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from safebandit.limits import show_alpha
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
@@ -77,7 +79,7 @@ def _parameters(constructor: Any) -> str:
 
 
 def instances(json: Json = False) -> None:
-    """List the data sets of the paper: name, alpha, mean rewards and mean risks."""
+    """List the problems that have a name, those of the paper and others: alpha, mean rewards and mean risks."""
     from safebandit.cli.show import console, print_json
     from safebandit.instances import NAMED
 
@@ -94,6 +96,6 @@ def instances(json: Json = False) -> None:
         takes = inspect.signature(NAMED[name]).parameters
         shown = f"{name}:i=1..10" if takes else name
         about = inspect.getdoc(NAMED[name]) or ""
-        means = [", ".join(f"{value:g}" for value in vector) for vector in (instance.mu, instance.nu)]
-        table.add_row(shown, f"{instance.alpha:g}", *means, about)
+        mu, *nu = (", ".join(f"{value:g}" for value in row) for row in (instance.mu, *instance.risk_means))
+        table.add_row(shown, show_alpha(instance.alpha), mu, "\n".join(nu), about)
     console().print(table)

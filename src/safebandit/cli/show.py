@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from safebandit.limits import show_alpha
+
 if TYPE_CHECKING:
     from safebandit.results import Result
     from safebandit.simulation import Progress as Tell
@@ -96,8 +98,9 @@ def print_result(result: Result) -> None:
     """The summary of a result: regret and unsafe plays, then plays per arm."""
     document = result.to_dict()
     screen = console()
+    instance = result.specification.instance
     title = (
-        f"{document['instance']['name']}, alpha {document['alpha']:g}: {document['trials']:,} trials of "
+        f"{instance.name}, alpha {show_alpha(instance.alpha)}: {document['trials']:,} trials of "
         f"{document['horizon']:,} rounds, seed {document['seed']}"
     )
     screen.print(f"\n[bold]{title}[/bold]")
@@ -112,9 +115,10 @@ def _statistics_table(policies: dict[str, Any]) -> Table:
     for heading in STATISTICS.values():
         table.add_column(heading, justify="right")
     for policy, summary in policies.items():
-        for metric, label in (("regret", "regret"), ("unsafe_plays", "unsafe plays")):
-            numbers = [_figure(summary[metric][name]) for name in STATISTICS]
-            table.add_row(policy if metric == "regret" else "", label, *numbers)
+        rows = {"regret": summary["regret"], "unsafe plays": summary["unsafe_plays"]}
+        rows |= {f"unsafe plays, {risk}": numbers for risk, numbers in summary.get("unsafe_by_risk", {}).items()}
+        for label, numbers in rows.items():
+            table.add_row(policy if label == "regret" else "", label, *(_figure(numbers[name]) for name in STATISTICS))
     return table
 
 
@@ -146,7 +150,7 @@ def save_results(results: Sequence[Result], folder: Path) -> None:
     """Every result with its table and pictures; several get a folder each."""
     for result in results:
         instance = result.specification.instance
-        name = re.sub(r"[^\w.=-]+", "-", f"{instance.name}-alpha-{instance.alpha:g}")
+        name = re.sub(r"[^\w.=-]+", "-", f"{instance.name}-alpha-{show_alpha(instance.alpha)}")
         save_result(result, folder if len(results) == 1 else folder / name)
 
 

@@ -20,19 +20,22 @@ def simulate(
         Path | None, typer.Argument(help="A TOML file with a grid of instances, alphas, policies.")
     ] = None,
     instance: Annotated[
-        str | None, typer.Option(help="A data set of the paper, by name.", autocompletion=complete_instance)
+        str | None, typer.Option(help="A named problem; see `safebandit instances`.", autocompletion=complete_instance)
     ] = None,
     mu: Annotated[str | None, typer.Option(help="Mean rewards, one per arm: .36,.34")] = None,
-    nu: Annotated[str | None, typer.Option(help="Mean risks, one per arm: .16,.26")] = None,
+    nu: Annotated[list[str] | None, typer.Option(help="Mean risks, one per arm: .16,.26; once for every risk.")] = None,
     correlation: Annotated[str | None, typer.Option(help="Between reward and risk: one number or one per arm.")] = None,
     arms: Annotated[str | None, typer.Option(help="Names of the arms, separated by commas.")] = None,
+    risks: Annotated[
+        str | None, typer.Option(help="Names of the risks, separated by commas; of data, their columns.")
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Past outcomes to resample: CSV or Parquet, arm,reward,risk.")
     ] = None,
     missing_risk: Annotated[
         str, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.")
     ] = "refuse",
-    alpha: Annotated[float | None, typer.Option(help="The tolerated mean risk.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")] = None,
     allow_infeasible: Annotated[bool, typer.Option(help="Accept that no arm has mean risk <= alpha.")] = False,
     policy: Annotated[
         list[str] | None,
@@ -59,8 +62,8 @@ def simulate(
         "policies": policy or None,
     }
     given = {key: value for key, value in settings.items() if value is not None}
-    problem: dict[str, Any] = {"instance": instance, "mu": mu, "nu": nu, "correlation": correlation, "arms": arms}
-    problem |= {"data": data, "alpha": alpha}
+    problem: dict[str, Any] = {"instance": instance, "mu": mu, "nu": nu or None, "correlation": correlation}
+    problem |= {"arms": arms, "risks": risks, "data": data, "alpha": alpha}
     if study is not None:
         plan = _from_file(study, given, problem)
     else:

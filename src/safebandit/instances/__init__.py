@@ -1,4 +1,4 @@
-"""Instances: supposed truths to simulate. `instance` has the class, `named` the data sets of the paper."""
+"""Instances: supposed truths to simulate. `instance` has the class, `named` those with a name."""
 
 from safebandit.instances.instance import Instance
 from safebandit.instances.laws import BernoulliPairs, BetaLaws, FiniteLaws, draw, draw_reward, draw_risk

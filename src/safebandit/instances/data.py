@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import InstanceError, suggest
+from safebandit.limits import list_risk_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("arm", "reward", "risk")
 MISSING_RISK = ("refuse", "drop", "worst")
-Outcomes = list[list[list[float]]]
 
 
-def read_outcomes(data: Any, missing_risk: str) -> tuple[list[str], Outcomes]:
-    """The arms, in order of first appearance, and for each its distinct outcomes with their shares."""
+class Past(NamedTuple):
+    """What was seen: the arms in order of first appearance, the risks, and each arm's distinct outcomes with shares."""
+
+    arms: list[str]
+    risks: tuple[str, ...]
+    outcomes: list[list[list[float]]]
+
+
+def read_outcomes(data: Any, missing_risk: str, risks: Sequence[str] | None = None) -> Past:
+    """Count the outcomes in a file or a table; `risks` names the columns of the risks."""
     if missing_risk not in MISSING_RISK:
         raise InstanceError(f'missing_risk must be one of {", ".join(MISSING_RISK)}, got "{missing_risk}"')
-    table = _with_risks(_numbers(_read_table(data)), missing_risk)
+    table = _read_table(data)
+    columns = _risk_columns(table, risks)
+    table = _with_risks(_numbers(table, columns), columns, missing_risk)
     names = list(dict.fromkeys(table["arm"]))
-    outcomes: Outcomes = []
+    outcomes = []
     for name in names:
-        counts = table[table["arm"] == name].groupby(["reward", "risk"], sort=True).size()
+        counts = table[table["arm"] == name].groupby(["reward", *columns], sort=True).size()
         total = int(counts.sum())
-        outcomes.append([[reward, risk, int(n) / total] for (reward, risk), n in counts.items()])
-    return [str(name) for name in names], outcomes
+        outcomes.append([[*outcome, int(n) / total] for outcome, n in counts.items()])
+    return Past([str(name) for name in names], tuple(map(str, columns)), outcomes)
 
 
 def _read_table(data: Any) -> pd.DataFrame:
@@ -35,14 +46,32 @@ def _read_table(data: Any) -> pd.DataFrame:
     if not isinstance(data, pd.DataFrame | str | Path):
         raise InstanceError(f"data must be a file or a table with columns {', '.join(COLUMNS)}, got {data!r}")
     table = data.copy() if isinstance(data, pd.DataFrame) else _read_file(Path(data))
-    for column in COLUMNS:
-        if column not in table.columns:
-            raise InstanceError(f'the data have no column "{column}"; {suggest(column, map(str, table.columns))}')
+    for column in ("arm", "reward"):
+        _check_column(table, column)
     if table.empty:
         raise InstanceError("the data have no rows; give at least one outcome per arm")
     if table["arm"].isna().any():
         raise InstanceError(f"every row needs an arm, row {int(table['arm'].isna().argmax()) + 1} has none")
     return table
+
+
+def _check_column(table: pd.DataFrame, column: str) -> None:
+    if column not in table.columns:
+        raise InstanceError(f'the data have no column "{column}"; {suggest(column, map(str, table.columns))}')
+
+
+def _risk_columns(table: pd.DataFrame, risks: Sequence[str] | None) -> list[str]:
+    """The columns named; by default `risk`, else all whose name begins so."""
+    if risks is None:
+        begin_so = [column for column in table.columns if str(column).startswith("risk")]
+        columns = ["risk"] if "risk" in begin_so or not begin_so else begin_so
+    else:
+        columns = list(list_risk_names(risks))
+    for column in columns:
+        _check_column(table, column)
+        if column in ("arm", "reward"):
+            raise InstanceError(f'a risk needs a column of its own, got "{column}"')
+    return columns
 
 
 def _read_file(path: Path) -> pd.DataFrame:
@@ -61,10 +90,10 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise InstanceError(f"{path} cannot be read as a table: {str(problem).splitlines()[0]}") from None
 
 
-def _numbers(table: pd.DataFrame) -> pd.DataFrame:
+def _numbers(table: pd.DataFrame, risks: list[str]) -> pd.DataFrame:
     import pandas as pd
 
-    for column in ("reward", "risk"):
+    for column in ("reward", *risks):
         numbers = pd.to_numeric(table[column], errors="coerce").astype(float)
         unreadable = numbers.isna() & table[column].notna()
         outside = ~numbers.between(0, 1) & numbers.notna()
@@ -81,20 +110,23 @@ def _numbers(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _with_risks(table: pd.DataFrame, missing_risk: str) -> pd.DataFrame:
-    missing = table["risk"].isna()
-    if not missing.any():
+def _with_risks(table: pd.DataFrame, risks: list[str], missing_risk: str) -> pd.DataFrame:
+    missing = table[risks].isna()
+    if not missing.to_numpy().any():
         return table
     if missing_risk == "refuse":
-        row = int(missing.to_numpy().argmax())
+        column = next(name for name in risks if missing[name].any())
+        row = int(missing[column].to_numpy().argmax())
+        what = "risk" if risks == ["risk"] else f'risk "{column}"'
         raise InstanceError(
-            f"{int(missing.sum())} of {len(table)} rows have no risk (first: row {row + 1}); a missing risk never "
-            'counts as safe: say missing_risk="drop" to leave them out or "worst" to count them as risk 1'
+            f"{int(missing[column].sum())} of {len(table)} rows have no {what} (first: row {row + 1}); a missing risk "
+            'never counts as safe: say missing_risk="drop" to leave them out or "worst" to count them as risk 1'
         )
     if missing_risk == "worst":
-        return table.fillna({"risk": 1.0})
-    kept = table[~missing]
+        return table.fillna(dict.fromkeys(risks, 1.0))
+    kept = table[~missing.any(axis=1)]
     lost = set(table["arm"]) - set(kept["arm"])
     if lost:
-        raise InstanceError(f'no row with a risk is left for arm "{min(map(str, lost))}"; use missing_risk="worst"')
+        every = "a risk" if len(risks) == 1 else "every risk"
+        raise InstanceError(f'no row with {every} is left for arm "{min(map(str, lost))}"; use missing_risk="worst"')
     return kept

@@ -11,87 +11,103 @@ import numpy as np
 from safebandit.arms import Numbers
 from safebandit.errors import InstanceError
 from safebandit.instances.laws import BernoulliPairs, BetaLaws, FiniteLaws, Law
+from safebandit.limits import check_unit, is_listed
 
+# The law, mu, the mean risks (a row per risk), and the parameters as JSON holds them.
 Made = tuple[Law, Numbers, Numbers, dict[str, Any]]
 
 
-def check_unit(what: str, value: Any) -> float:
-    """A number in [0, 1], or an error that says which is not."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InstanceError(f"{what} must be a number in [0, 1], got {value!r}") from None
-    if not 0.0 <= number <= 1.0:
-        raise InstanceError(f"{what} must lie in [0, 1], got {value}")
-    return number
-
-
 def _vector(what: str, values: Any) -> Numbers:
-    listed = hasattr(values, "__len__") and not isinstance(values, str) and len(values) > 0
-    if not listed or any(isinstance(value, list | tuple | np.ndarray) and np.shape(value) != () for value in values):
+    if not is_listed(values) or len(values) == 0 or any(is_listed(value) for value in values):
         raise InstanceError(f"{what} must be a list of numbers, one per arm, got {values!r}")
     return np.array([check_unit(f"{what}[{k}]", value) for k, value in enumerate(values)])
 
 
 def _means(mu: Any, nu: Any) -> tuple[Numbers, Numbers]:
-    rewards, risks = _vector("mu", mu), _vector("nu", nu)
-    if len(rewards) != len(risks):
-        raise InstanceError(
-            f"mu and nu must have the same length, got {len(rewards)} and {len(risks)}; give one of each per arm"
-        )
-    return rewards, risks
+    """mu, and nu with a row per risk."""
+    rewards = _vector("mu", mu)
+    if not is_listed(nu) or not any(is_listed(row) for row in nu):
+        risks = _vector("nu", nu)
+        if len(rewards) != len(risks):
+            raise InstanceError(
+                f"mu and nu must have the same length, got {len(rewards)} and {len(risks)}; give one of each per arm"
+            )
+        return rewards, risks[None]
+    if not all(is_listed(row) for row in nu):
+        raise InstanceError(f"nu must be a list of numbers, one per arm, or such a list for every risk, got {nu!r}")
+    rows = [_vector(f"nu[{j}]", row) for j, row in enumerate(nu)]
+    for j, row in enumerate(rows):
+        if len(row) != len(rewards):
+            raise InstanceError(
+                f"mu and nu[{j}] must have the same length, got {len(rewards)} and {len(row)}; give one of each per arm"
+            )
+    return rewards, np.array(rows)
 
 
-def _per_arm(what: str, value: Any, count: int) -> Numbers:
+def _written(rows: Numbers) -> list[Any]:
+    """A row per risk as JSON holds it; that of a single risk by itself."""
+    listed: list[Any] = rows.tolist()
+    return listed[0] if len(listed) == 1 else listed
+
+
+def _per_arm(what: str, value: Any, shape: tuple[int, ...]) -> Numbers:
+    """One number, one per arm or, where `shape` has rows, one per risk and arm; always of that shape."""
+    count = shape[-1]
+    rule = f"{what} must be one number or one per arm ({count})"
+    if len(shape) > 1 and shape[0] > 1:
+        rule += f", or one per risk and arm ({shape[0]} rows of {count})"
     try:
-        values = np.full(count, value, float) if np.ndim(value) == 0 else np.asarray(value, float)
+        values = np.asarray(value, float)
     except (TypeError, ValueError):
-        raise InstanceError(f"{what} must be one number or one per arm ({count}), got {value!r}") from None
-    if values.shape != (count,):
-        raise InstanceError(f"{what} must be one number or one per arm ({count}), got {values.size}")
+        raise InstanceError(f"{rule}, got {value!r}") from None
+    if values.shape not in ((), (count,), shape):
+        raise InstanceError(f"{rule}, got {values.size if values.ndim == 1 else value!r}")
     if not np.isfinite(values).all():
         raise InstanceError(f"{what} must be finite, got {value!r}")
-    return values
+    return np.broadcast_to(values, shape).copy()
 
 
 def bernoulli(mu: Any, nu: Any, correlation: Any = 0.0) -> Made:
-    """Bits with P(R=1) = mu, P(S=1) = nu and the given correlation, through P(R=1, S=1)."""
+    """Bits with P(R=1) = mu, P(S=1) = nu and the given correlation, through P(R=1, S=1).
+
+    Given the reward, several risks are independent.
+    """
     rewards, risks = _means(mu, nu)
-    rho = _per_arm("correlation", correlation, len(rewards))
+    rho = _per_arm("correlation", correlation, risks.shape)
     scale = np.sqrt(rewards * (1 - rewards) * risks * (1 - risks))
     both = rewards * risks + rho * scale
     low, high = np.maximum(0.0, rewards + risks - 1.0), np.minimum(rewards, risks)
-    for k in range(len(rewards)):
-        if not low[k] - 1e-12 <= both[k] <= high[k] + 1e-12 or (scale[k] == 0.0 and rho[k] != 0.0):
+    for j, k in np.ndindex(*risks.shape):
+        cell = j, k
+        if not low[cell] - 1e-12 <= both[cell] <= high[cell] + 1e-12 or (scale[cell] == 0.0 and rho[cell] != 0.0):
             bounds = [
-                (limit - rewards[k] * risks[k]) / scale[k] if scale[k] > 0 else 0.0 for limit in (low[k], high[k])
+                (limit - rewards[k] * risks[cell]) / scale[cell] if scale[cell] > 0 else 0.0
+                for limit in (low[cell], high[cell])
             ]
+            what = "correlation" if len(risks) == 1 else f"correlation[{j}]"
             raise InstanceError(
-                f"correlation of arm {k} must lie in [{bounds[0]:.4g}, {bounds[1]:.4g}] for mu = {rewards[k]:g} "
-                f"and nu = {risks[k]:g}, got {rho[k]:g}"
+                f"{what} of arm {k} must lie in [{bounds[0]:.4g}, {bounds[1]:.4g}] for mu = {rewards[k]:g} "
+                f"and nu = {risks[cell]:g}, got {rho[cell]:g}"
             )
     both = np.clip(both, low, high)
     # Independent arms keep nu itself, untouched by the rounding of a division.
     after_reward = np.where((rho == 0) | (rewards == 0), risks, both / np.where(rewards == 0, 1.0, rewards))
     after_none = np.where((rho == 0) | (rewards == 1), risks, (risks - both) / np.where(rewards == 1, 1.0, 1 - rewards))
-    plain = {"mu": rewards.tolist(), "nu": risks.tolist()}
+    plain = {"mu": rewards.tolist(), "nu": _written(risks)}
     if rho.any():
-        plain["correlation"] = rho.tolist()
-    return (
-        BernoulliPairs(rewards, np.clip(after_reward, 0, 1)[None], np.clip(after_none, 0, 1)[None]),
-        rewards,
-        risks,
-        plain,
-    )
+        plain["correlation"] = _written(rho)
+    return BernoulliPairs(rewards, np.clip(after_reward, 0, 1), np.clip(after_none, 0, 1)), rewards, risks, plain
 
 
 def beta(mu: Any, nu: Any, deviation: Any = 0.05) -> Made:
-    """Beta laws by mean and standard deviation."""
+    """Beta laws by mean and standard deviation, which is one for an arm's reward and all of its risks."""
     rewards, risks = _means(mu, nu)
-    spread = _per_arm("deviation", deviation, len(rewards))
-    shapes = [_beta_shapes(what, means, spread) for what, means in (("mu", rewards), ("nu", risks))]
-    plain = {"mu": rewards.tolist(), "nu": risks.tolist(), "deviation": spread.tolist()}
-    return BetaLaws(*shapes[0], *(shape[None] for shape in shapes[1])), rewards, risks, plain
+    spread = _per_arm("deviation", deviation, rewards.shape)
+    names = ["nu"] if len(risks) == 1 else [f"nu[{j}]" for j in range(len(risks))]
+    of_reward = _beta_shapes("mu", rewards, spread)
+    of_risks = [_beta_shapes(name, row, spread) for name, row in zip(names, risks, strict=True)]
+    law = BetaLaws(*of_reward, *(np.array(shapes) for shapes in zip(*of_risks, strict=True)))
+    return law, rewards, risks, {"mu": rewards.tolist(), "nu": _written(risks), "deviation": spread.tolist()}
 
 
 def _beta_shapes(what: str, means: Numbers, spread: Numbers) -> tuple[Numbers, Numbers]:
@@ -107,16 +123,22 @@ def _beta_shapes(what: str, means: Numbers, spread: Numbers) -> tuple[Numbers, N
 
 
 def finite(outcomes: Sequence[Sequence[Sequence[float]]]) -> Made:
-    """Finite laws on [0, 1]^2: per arm, rows (reward, risk, probability)."""
+    """Finite laws on [0, 1]^(1+m): per arm, rows (reward, risk, probability) with a column per risk."""
     if len(outcomes) == 0:
         raise InstanceError("outcomes must list at least one arm, got none")
     tables = [_finite_table(k, rows) for k, rows in enumerate(outcomes)]
+    risks = tables[0].shape[1] - 2
+    for k, table in enumerate(tables):
+        if table.shape[1] - 2 != risks:
+            raise InstanceError(
+                f"every arm must have the same number of risks: arm 0 has {risks}, arm {k} has {table.shape[1] - 2}"
+            )
     first = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
     every = np.concatenate(tables)
-    cumulative = np.concatenate([np.cumsum(table[:, 2]) for table in tables])
-    mu, nu = (np.array([_mean(table[:, i], table[:, 2]) for table in tables]) for i in (0, 1))
-    law = FiniteLaws(first, cumulative, every[:, 0].copy(), every[:, 1:2].T.copy())
-    return law, mu, nu, {"outcomes": [table.tolist() for table in tables]}
+    cumulative = np.concatenate([np.cumsum(table[:, -1]) for table in tables])
+    means = np.array([[_mean(table[:, i], table[:, -1]) for table in tables] for i in range(1 + risks)])
+    law = FiniteLaws(first, cumulative, every[:, 0].copy(), every[:, 1:-1].T.copy())
+    return law, means[0], means[1:], {"outcomes": [table.tolist() for table in tables]}
 
 
 def _mean(values: Numbers, probabilities: Numbers) -> float:
@@ -128,13 +150,21 @@ def _finite_table(k: int, rows: Any) -> Numbers:
     try:
         table = np.array(rows, float)
     except (TypeError, ValueError):
-        raise InstanceError(f"outcomes of arm {k} must be rows of three numbers (reward, risk, probability)") from None
-    if table.ndim != 2 or table.shape[1:] != (3,) or len(table) == 0:
-        raise InstanceError(f"outcomes of arm {k} must be rows (reward, risk, probability), got {rows!r}")
-    for i, column in enumerate(("reward", "risk", "probability")):
+        raise InstanceError(
+            f"outcomes of arm {k} must be rows of three numbers (reward, risk, probability), "
+            "or more with several risks, all of the same length"
+        ) from None
+    if table.ndim != 2 or table.shape[1] < 3 or len(table) == 0:
+        raise InstanceError(
+            f"outcomes of arm {k} must be rows (reward, risk, probability), got {rows!r}; "
+            "several risks have a place each"
+        )
+    risks = table.shape[1] - 2
+    names = ["risk"] if risks == 1 else [f"risk {j}" for j in range(1, risks + 1)]
+    for i, column in enumerate(("reward", *names, "probability")):
         for value in table[:, i]:
             check_unit(f"a {column} of arm {k}", value)
-    total = math.fsum(table[:, 2])
+    total = math.fsum(table[:, -1])
     if abs(total - 1.0) > 1e-9:
         raise InstanceError(f"probabilities of arm {k} must sum to 1, got {total:.12g}")
     return table

@@ -1,4 +1,4 @@
-"""The data sets of the paper, by name; those with a parameter take it after a colon: `gaps-large:i=3`."""
+"""Problems by name: the data sets of the paper and one of ours. Parameters follow a colon: `gaps-large:i=3`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from safebandit.errors import InstanceError
 from safebandit.instances.instance import Instance
+from safebandit.limits import AnyAlpha
 from safebandit.naming import call_by_name, kebab, read_number
 
 NAMED: dict[str, Callable[..., Instance]] = {}
@@ -17,8 +18,8 @@ def named_instance(constructor: Callable[..., Instance]) -> Callable[..., Instan
     return constructor
 
 
-def instance_by_name(text: str, alpha: float | None = None) -> Instance:
-    """A data set of the paper, at its own alpha or at another.
+def instance_by_name(text: str, alpha: AnyAlpha | None = None) -> Instance:
+    """A problem by its name, at its own alpha or at another.
 
     >>> instance_by_name("drug-trial", 0.19).unsafe_arms.tolist()
     [1, 3, 4]
@@ -91,3 +92,16 @@ def bayes_schedules() -> Instance:
 def naive_sampling() -> Instance:
     """Where sampled risks fail; the paper varies alpha from 0.5 to 0.68 (appendix on naive sampling)."""
     return Instance.bernoulli(mu=[0.3, 0.5, 0.7], nu=[0.3, 0.5, 0.7], alpha=0.5, name="naive-sampling")
+
+
+@named_instance
+def dose_two_risks() -> Instance:
+    """Efficacy, toxicity and nausea that rise with the dose; nausea sets the limit (made up, not of the paper)."""
+    return Instance.bernoulli(
+        mu=[0.15, 0.30, 0.45, 0.55, 0.60],
+        nu=[[0.05, 0.09, 0.15, 0.24, 0.40], [0.04, 0.08, 0.14, 0.28, 0.45]],
+        alpha=[0.3, 0.2],
+        arms=["1 mg", "2 mg", "4 mg", "8 mg", "16 mg"],
+        risks=["toxicity", "nausea"],
+        name="dose-two-risks",
+    )
