@@ -229,6 +229,8 @@ def test_a_policy_that_cannot_play_is_shown_with_the_reason(tmp_path):
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "cannot play: the safe arm" in text
     assert "1 of 2 instances" in text
+    # Without an instance at the limit there is no trade-off to show, nor a link to it.
+    assert "trade-off" not in text
 
 
 def test_a_baseline_that_cannot_play_leaves_no_ratios(tmp_path):

@@ -61,15 +61,15 @@ def test_ratios_and_intervals_are_those_of_scipys_paired_bootstrap(name):
 
 
 def test_the_interval_of_the_ratio_of_means_covers():
-    # 400 samples of 200 pairs; a 95 % interval covers 380 on average, and below 360 or above 398 with chance < 1e-3.
+    # 200 samples of 60 pairs; a 95 % interval covers 190 on average, and below 174 or all of them with chance < 1e-4.
     rng = np.random.default_rng(11)
     covered = 0
-    for _ in range(400):
-        base = rng.gamma(3.0, 10.0, 200)
-        values = 0.5 * base + rng.gamma(3.0, 5.0, 200)
+    for _ in range(200):
+        base = rng.gamma(3.0, 10.0, 60)
+        values = 0.5 * base + rng.gamma(3.0, 5.0, 60)
         mean = ratios(values, base)["mean"]
         covered += mean.low <= 1.0 <= mean.high
-    assert 360 <= covered <= 398
+    assert 174 <= covered <= 199
 
 
 def test_a_ratio_to_nothing_does_not_exist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ td:first-child, th:first-child { position: sticky; left: 0; background: var(--pa
 nav a { display: inline-block; margin: 0 .9rem .2rem 0; font-size: .88rem; }
 """
 HEADINGS = {"mean": "mean", "median": "median", "q99": "99 %", "worst": "worst"}
+SHORT = {"mean": "mean regret", "q99": "99th percentile", "slope": "growth", "trade-off": "trade-off"}
 MOST_ARMS = 12
 DASH = "-"
 
@@ -34,28 +36,32 @@ DASH = "-"
 def write_report(arena: Arena, folder: Path) -> Path:
     """Draw the pictures and write the page."""
     pictures = draw_all(arena.standings, arena.leaderboard, folder / "figures")
-    body = [_head(arena), _leaderboard(arena), *_charts(arena, pictures)]
+    body = [_head(arena, pictures), _leaderboard(arena), *_charts(arena, pictures)]
     body += ['<h2 id="instances">Instance by instance</h2>', _how_to_read(arena)]
     body += [_instance(one, arena) for one in arena.standings]
     body.append(_foot(arena))
     return write_text(folder / "index.html", page("Safe bandits: the arena", body, style=STYLE))
 
 
-def _head(arena: Arena) -> str:
+def _head(arena: Arena, pictures: Mapping[str, Path]) -> str:
     standings = arena.standings
     rounds = sum(one.result.trials * one.task.horizon * len(one.scores) for one in standings)
-    stopped = " <b>The run was interrupted: only the instances that were finished are here.</b>"
+    places = {"leaderboard": "leaderboard", **{name: SHORT[name] for name in pictures}}
+    places |= {"instances": "instances", "made": "how this was made"}
+    links = "".join(f'<a href="#{place}">{title}</a>' for place, title in places.items())
+    notes = ""
+    if arena.settings.quick:
+        notes += " <b>This was a quick run, to see that everything works: its numbers say little.</b>"
+    if arena.interrupted:
+        notes += " <b>The run was interrupted: only the instances that were finished are here.</b>"
     return (
         "<header><h1>The arena: every policy on the same instances</h1>"
         f"<p>{len(arena.policies)} policies on {len(standings)} instances, {rounds:,} rounds, seed "
-        f"{arena.settings.seed}.{stopped if arena.interrupted else ''} In trial i the n-th play of an arm gives the "
-        "same outcome under every policy, so policies are compared in pairs. Ratios are to "
+        f"{arena.settings.seed}.{notes} In trial i the n-th "
+        "play of an arm gives the same outcome under every policy, so policies are compared in pairs. Ratios are to "
         f"<b>{html.escape(arena.settings.baseline)}</b>: below 1 is less regret. Intervals are 95 % intervals by a "
         "bootstrap of the pairs, each for itself: of cells where nothing differs, about one in twenty still excludes 1."
-        "</p><nav>"
-        '<a href="#leaderboard">leaderboard</a><a href="#mean">mean regret</a><a href="#q99">99th percentile</a>'
-        '<a href="#slope">growth</a><a href="#trade-off">trade-off</a><a href="#instances">instances</a>'
-        '<a href="#made">how this was made</a></nav></header>'
+        f"</p><nav>{links}</nav></header>"
     )
 
 
@@ -84,7 +90,7 @@ def _leaderboard(arena: Arena) -> str:
     )
 
 
-def _charts(arena: Arena, pictures: dict[str, Path]) -> list[str]:
+def _charts(arena: Arena, pictures: Mapping[str, Path]) -> list[str]:
     baseline = html.escape(arena.settings.baseline)
     common = (
         f"Numbers beyond 8 or 1/8 have the darkest colours. {LIMIT_MARK}: the best arm's risk is exactly alpha. "
