@@ -100,7 +100,8 @@ def test_better_and_worse_need_the_whole_interval():
 def test_ranks_and_geometric_means():
     assert ranked([3.0, 1.0, 2.0, 2.0]) == [4.0, 1.0, 2.5, 2.5]
     assert geometric_mean([2.0, 8.0, None]) == pytest.approx(4.0)
-    assert geometric_mean([0.0, 8.0]) == 0.0
+    assert geometric_mean([0.0, 8.0]) == pytest.approx(8.0)
+    assert geometric_mean([0.0]) is None
     assert geometric_mean([None]) is None
     assert geometric_mean([]) is None
 
@@ -174,4 +175,5 @@ def test_overall_is_what_the_standings_say(standings):
         assert row.worse == sum(score.mean.low > 1 for score in scores)
         assert row.mean_ratio_off_limit == pytest.approx(means[1])
         assert row.worst_mean_at_limit == (means[0], "bayes-schedules")
+        assert row.without_regret == sum(score.mean.value == 0 for score in scores)
     assert [row.mean_rank for row in rows.values()] == sorted(row.mean_rank for row in rows.values())

@@ -21,6 +21,9 @@ COLOUR_MAP = "RdBu_r"
 # Ratios beyond 8 and 1/8 have the darkest colours.
 DARKEST = 8.0
 LIMIT_MARK = "†"
+# Policies within this factor of the baseline get a panel of their own beside those that are not.
+NEAR = 3.0
+FEW, MANY = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
 class Cell(NamedTuple):
@@ -39,9 +42,21 @@ class Map(NamedTuple):
 
 
 MAPS = (
-    Map("mean", "Mean regret", lambda score: Cell(score.mean.ratio, score.mean.better or score.mean.worse)),
-    Map("q99", "99th percentile of regret", lambda score: Cell(score.q99.ratio, score.q99.better or score.q99.worse)),
-    Map("slope", "Growth of regret", lambda score: Cell(score.slope_over_lower_bound)),
+    Map(
+        "mean",
+        "Mean regret, as a ratio to the baseline's",
+        lambda score: Cell(score.mean.ratio, score.mean.better or score.mean.worse),
+    ),
+    Map(
+        "q99",
+        "99th percentile of regret, as a ratio to the baseline's",
+        lambda score: Cell(score.q99.ratio, score.q99.better or score.q99.worse),
+    ),
+    Map(
+        "slope",
+        "Growth of regret, as a multiple of the lower bound's",
+        lambda score: Cell(score.slope_over_lower_bound),
+    ),
 )
 
 
@@ -76,6 +91,7 @@ def heat_map(standings: Sequence[Standing], policies: Sequence[str], chart: Map)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
+    figure.suptitle(chart.title, fontsize=10)
     return figure
 
 
@@ -107,7 +123,7 @@ def cell_text(cell: Cell) -> str:
     """
     if cell.value is None:
         return "-"
-    digits = 2 if cell.value < 9.95 else 0
+    digits = 2 if 0.0 < cell.value < 9.95 else 0
     return f"{cell.value:,.{digits}f}{'*' if cell.sure else ''}"
 
 
@@ -118,29 +134,38 @@ def trade_off(leaderboard: Sequence[Overall]) -> Figure:
         for row in leaderboard
         if row.mean_ratio_off_limit and row.worst_mean_at_limit.ratio
     }
-    figure, (axis,) = new_figure(1)
-    figure.set_size_inches(8.0, 5.6)
-    axis.set(xscale="log", yscale="log")
-    axis.axvline(1.0, color="grey", linewidth=0.8)
-    axis.axhline(1.0, color="grey", linewidth=0.8)
-    for i, (x, y) in enumerate(points.values()):
-        axis.plot(x, y, MARKERS[i % len(MARKERS)], color=COLOURS[i % len(COLOURS)], markersize=7)
-    axis.margins(0.12)
-    _plain_ticks(axis)
-    axis.set_xlabel("mean regret where nu* < alpha: geometric mean of ratios to the baseline")
-    axis.set_ylabel("mean regret where nu* = alpha: worst ratio to the baseline")
+    near = {name: point for name, point in points.items() if max(point) < NEAR and min(point) > 1.0 / NEAR}
+    two = 1 < len(near) < len(points)
+    figure, axes = new_figure(2 if two else 1)
+    styles = dict(zip(points, zip(MARKERS * len(points), COLOURS * len(points), strict=False), strict=False))
+    for axis, shown in zip(axes, (points, near), strict=False):
+        axis.set(xscale="log", yscale="log")
+        axis.axvline(1.0, color="grey", linewidth=0.8)
+        axis.axhline(1.0, color="grey", linewidth=0.8)
+        for name, (x, y) in shown.items():
+            axis.plot(x, y, styles[name][0], color=styles[name][1], markersize=7)
+        axis.margins(0.15)
+        _plain_ticks(axis, FEW if shown is points and two else MANY)
+        axis.set_xlabel("where nu* < alpha: geometric mean")
+    axes[0].set_ylabel("where nu* = alpha: the worst")
+    figure.suptitle("Mean regret, as a ratio to the baseline's; the lower left is better", fontsize=10)
     # Where points are on the page is known only after the layout.
     figure.canvas.draw()
-    _label_points(axis, points)
+    far = {name: point for name, point in points.items() if not (two and name in near)}
+    _label_points(axes[0], far, points)
+    if two:
+        axes[0].set_title("all", fontsize=9)
+        axes[1].set_title("near the baseline", fontsize=9)
+        _label_points(axes[1], near, near)
     return figure
 
 
-def _plain_ticks(axis: Axes) -> None:
-    """Ticks written as numbers, a few in every power of ten."""
+def _plain_ticks(axis: Axes, digits: Sequence[float]) -> None:
+    """Ticks written as numbers, at these digits of every power of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for one in (axis.xaxis, axis.yaxis):
-        one.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+        one.set_major_locator(LogLocator(subs=digits, numticks=99))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         one.set_minor_formatter(NullFormatter())
 
@@ -158,11 +183,14 @@ class Box(NamedTuple):
         return self.left < other.right and other.left < self.right and self.low < other.high and other.low < self.high
 
 
-def _label_points(axis: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+def _label_points(
+    axis: Axes, points: Mapping[str, tuple[float, float]], drawn: Mapping[str, tuple[float, float]]
+) -> None:
     """Names beside their points; where it is crowded, the first place around the point that is free."""
     to_points = 72.0 / axis.figure.dpi
     places = {name: axis.transData.transform(point) * to_points for name, point in points.items()}
-    taken = [Box(x - 4, y - 4, x + 4, y + 4) for x, y in places.values()]
+    marks = [axis.transData.transform(point) * to_points for point in drawn.values()]
+    taken = [Box(x - 4, y - 4, x + 4, y + 4) for x, y in marks]
     shifts = [(dx, dy) for dy in (0, 12, -12, 24, -24, 36, -36, 48, -48) for dx in (8, -8)]
     for name, (x, y) in places.items():
         boxes = [_text_box(name, x + dx, y + dy, right=dx > 0) for dx, dy in shifts]

@@ -90,10 +90,14 @@ class Extreme(NamedTuple):
 
 
 class Overall(NamedTuple):
-    """How one policy did over all instances that it played; ratios are to the baseline."""
+    """How one policy did over all instances that it played; ratios are to the baseline.
+
+    `without_regret` counts instances on which it had none, which no geometric mean can hold.
+    """
 
     policy: str
     instances: int
+    without_regret: int
     mean_rank: float
     mean_ratio: float | None
     q99_ratio: float | None
@@ -202,6 +206,7 @@ def _overall(label: str, played: Sequence[Standing]) -> Overall:
     return Overall(
         label,
         len(scores),
+        sum(score.mean.ratio == 0.0 for score in scores),
         float(np.mean([score.rank for score in scores])) if scores else 0.0,
         geometric_mean([score.mean.ratio for score in scores]),
         geometric_mean([score.q99.ratio for score in scores]),
@@ -216,15 +221,13 @@ def _overall(label: str, played: Sequence[Standing]) -> Overall:
 
 
 def geometric_mean(ratios: Sequence[float | None]) -> float | None:
-    """Of the ratios that exist; 0 if one of them is 0, None if there is none.
+    """Of the ratios that exist and are not 0, which one zero would drown; None if there is none.
 
-    >>> geometric_mean([0.5, None, 2.0])
+    >>> geometric_mean([0.5, None, 2.0, 0.0])
     1.0
     """
-    known = [ratio for ratio in ratios if ratio is not None]
-    if not known:
-        return None
-    return 0.0 if min(known) == 0.0 else math.exp(math.fsum(map(math.log, known)) / len(known))
+    logs = [math.log(ratio) for ratio in ratios if ratio]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
 def _worst(ratios: Mapping[str, float | None]) -> Extreme:

@@ -70,6 +70,8 @@ def _leaderboard(arena: Arena) -> str:
     rows = []
     for row in arena.leaderboard:
         partly = "" if row.instances == count else f"<small>{row.instances} of {count} instances</small>"
+        if row.without_regret:
+            partly += f"<small>{row.without_regret} without regret</small>"
         ratios = [_ratio(value) for value in (row.mean_ratio, row.q99_ratio, row.unsafe_ratio)]
         sure = [f'<span class="better">{row.better}</span>', f'<span class="worse">{row.worse}</span>']
         rank = f"{row.mean_rank:.2f}" if row.instances else DASH
@@ -83,10 +85,10 @@ def _leaderboard(arena: Arena) -> str:
         '<section><h2 id="leaderboard">Leaderboard</h2>'
         '<p class="meta">Mean rank: by mean regret on each instance, 1 is least. Mean regret, 99 % regret and '
         "unsafe plays: geometric means over the instances of the ratio to the baseline (unsafe plays: of their means, "
-        "where the baseline has any). Better, worse: on how many instances the interval of the ratio of mean regret "
-        "lies below or above 1. Worst: the largest ratio of means, and of 99th percentiles, and where.</p>"
-        + table(headings, rows, numbers=range(1, 9))
-        + "</section>"
+        "where the baseline has any), without ratios of 0. A policy that must know a safe arm is told the one of least "
+        "risk; where that is the best arm it has been told the answer, and has no regret. Better, worse: on how many "
+        "instances the interval of the ratio of mean regret lies below or above 1. Worst: the largest ratio of means, "
+        "and of 99th percentiles, and where.</p>" + table(headings, rows, numbers=range(1, 9)) + "</section>"
     )
 
 
@@ -111,11 +113,12 @@ def _charts(arena: Arena, pictures: Mapping[str, Path]) -> list[str]:
         "trade-off": (
             "What a policy gains, and what it risks",
             f"Across: geometric mean of the ratios of mean regret to {baseline} where the best arm's risk lies below "
-            "alpha. Up: the worst ratio where it is exactly alpha. Lower left is better.",
+            "alpha. Up: the worst ratio where it is exactly alpha. Lower left is better. Where some policies are far "
+            "away, the second panel shows those near the baseline.",
         ),
     }
     # A column of a heat map keeps a readable width, and the picture scrolls where the page is narrower.
-    least = {name: "30rem" if name == "trade-off" else f"{10 + 4.5 * len(arena.policies):g}rem" for name in texts}
+    least = {name: "44rem" if name == "trade-off" else f"{10 + 4.5 * len(arena.policies):g}rem" for name in texts}
     return [
         f'<section class="figure"><h2 id="{name}">{title}</h2><p class="meta">{text}</p>'
         f'<div class="scroll" style="--least: {least[name]}">{picture(pictures[name], title)}</div></section>'
@@ -129,7 +132,7 @@ def _how_to_read(arena: Arena) -> str:
     return (
         '<p class="meta">Every column has the number and, below it, its ratio to '
         f"{html.escape(arena.settings.baseline)} with its 95 % interval; the interval of a worst trial is a rough one. "
-        f"Lower bound: mean regret over c log T, where c is the least slope in the long run.</p><nav>{links}</nav>"
+        f"Over lower bound: mean regret over c log T, where c is the least slope in the long run.</p><nav>{links}</nav>"
     )
 
 
@@ -138,7 +141,13 @@ def _instance(one: Standing, arena: Arena) -> str:
     rows = [_row(label, one.scores[label]) for label in sorted(one.scores, key=lambda name: one.scores[name].rank)]
     for label, reason in one.task.cannot.items():
         rows.append([html.escape(label), *([DASH] * 7), f"cannot play: {html.escape(reason)}"])
-    headings = ["policy", "rank", *(f"regret: {HEADINGS[name]}" for name in STATISTICS), "unsafe plays", "lower bound"]
+    headings = [
+        "policy",
+        "rank",
+        *(f"regret: {HEADINGS[name]}" for name in STATISTICS),
+        "unsafe plays",
+        "over lower bound",
+    ]
     if one.task.cannot:
         headings.append("")
     bound = "" if one.lower_bound is None else f" Lower bound: {number(one.lower_bound)}."
@@ -179,7 +188,7 @@ def _statistic(statistic: Statistic) -> str:
     if statistic.ratio is None:
         return f"{number(statistic.value)}<small>{DASH}</small>"
     kind = "better" if statistic.better else "worse" if statistic.worse else ""
-    if statistic.low is None or statistic.high is None:
+    if statistic.low is None or statistic.high is None or statistic.low == statistic.high:
         ends = ""
     else:
         ends = f" ({_ratio(statistic.low)} to {_ratio(statistic.high)})"
