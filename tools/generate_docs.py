@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ("simulate", "show", "extend", "rerun", "bounds", "paper", "policies", "instances")
+COMMANDS = ("simulate", "show", "extend", "rerun", "bounds", "paper", "arena", "policies", "instances")
 NOTE = "<!-- Written by `make docs`; edit the sources, not this page. -->"
 
 

@@ -60,9 +60,9 @@ def simulate(
     >>> result.policies, result.trials
     (['docb', 'tsbu'], 20)
     """
-    horizon = _at_least("horizon", horizon, 1, "rounds to play")
-    trials = _at_least("trials", trials, 1, "trials to play")
-    seed = _at_least("seed", seed, 0, "a whole number that fixes all random numbers")
+    horizon = at_least("horizon", horizon, 1, "rounds to play")
+    trials = at_least("trials", trials, 1, "trials to play")
+    seed = at_least("seed", seed, 0, "a whole number that fixes all random numbers")
     chosen = name_policies(policies)
     times = checkpoint_times(checkpoints, horizon)
     texts = {label: policy if isinstance(policy, str) else policy_to_text(policy) for label, policy in chosen.items()}
@@ -82,7 +82,7 @@ def extend(
 
     `policies` is needed only where the result has policies that cannot be made from their texts.
     """
-    trials = _at_least("trials", trials, 1, "trials to end with")
+    trials = at_least("trials", trials, 1, "trials to end with")
     if trials < result.trials:
         raise SimulationError(f"the result already has {result.trials} trials, more than {trials}; ask for more")
     if result.specification.version != __version__:
@@ -141,7 +141,7 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
         space = np.geomspace if checkpoints == "log" else np.linspace
         return np.unique(np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon))).astype(np.int64))
     listed: Iterable[Any] = checkpoints if np.ndim(checkpoints) else [checkpoints]
-    times = [_at_least("a checkpoint", value, 1, "a round") for value in listed]
+    times = [at_least("a checkpoint", value, 1, "a round") for value in listed]
     if times and max(times) > horizon:
         raise SimulationError(f"a checkpoint must be at most the horizon, {horizon}, got {max(times)}")
     return np.unique(np.array([*times, horizon], np.int64))
@@ -152,7 +152,8 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _at_least(what: str, value: Any, least: int, meaning: str) -> int:
+def at_least(what: str, value: Any, least: int, meaning: str) -> int:
+    """A whole number that is not too small, or an error that says what it means."""
     number = read_number(what, value, int, SimulationError)
     if number < least:
         raise SimulationError(f"{what} must be at least {least} ({meaning}), got {value}")
@@ -180,9 +181,14 @@ class _Job(NamedTuple):
     stop: Counts
 
 
+def ready_for(policy: Any, instance: Instance) -> Any:
+    """A policy as the simulator plays it on an instance; an error says why it cannot."""
+    return prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
+
+
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> _Job:
     instance = specification.instance
-    ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
+    ready = ready_for(policy, instance)
     # A round without a play forgoes the best safe arm's reward.
     costs = Costs(instance.costs, np.asarray(instance.unsafe_by_risk.any(axis=0)), instance.best_mean)
     return _Job(label, ready, instance, costs, specification.checkpoints, specification.seed, stop)
@@ -225,7 +231,7 @@ def _run(
     progress: Progress | None,
 ) -> Result:
     """All trials of all policies, chunk by chunk; after Ctrl-C, those before the first unfinished chunk."""
-    workers = default_workers() if workers is None else _at_least("workers", workers, 1, "threads")
+    workers = default_workers() if workers is None else at_least("workers", workers, 1, "threads")
     tell = progress or _say_nothing
     stop = np.zeros(1, np.int64)
     jobs = [_job(label, policy, specification, stop) for label, policy in policies.items()]

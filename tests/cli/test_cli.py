@@ -142,6 +142,9 @@ def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path):
         (["simulate", "--mu", ".3", "--nu", ".1", "--alpha", "x"], ["--alpha must be numbers", "x"]),
         (["simulate", "--instance", "dose-two-risks", "--risks", "a,b"], ["--risks with --mu or --data"]),
         (["simulate", "--instance", "dose-two-risks", "--policy", "bwcr"], ["bwcr", "one risk, got 2"]),
+        (["arena", "--instance", "one-saf"], ["one-saf", 'did you mean "one-safe"?']),
+        (["arena", "--policy", "tbsu", "--quick"], ["tbsu", 'did you mean "tsbu"?']),
+        (["arena", "--trials", "0"], ["trials must be at least 1", "0"]),
         (["show", "nowhere.parquet"], ["there is no file nowhere.parquet"]),
     ],
 )  # fmt: skip
@@ -190,10 +193,11 @@ def test_policies_and_instances_are_listed():
 
 
 def test_shell_completion_offers_names():
-    from safebandit.cli.completion import complete_instance, complete_policy
+    from safebandit.cli.completion import complete_arena, complete_instance, complete_policy
 
     assert complete_policy("ts") == ["tsbu"]
     assert complete_instance("drug") == ["drug-trial"]
+    assert complete_arena("drug") == ["drug-trial-21", "drug-trial-19"]
 
 
 def test_starting_imports_nothing_heavy():

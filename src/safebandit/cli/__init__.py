@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
 from safebandit.cli.paper import paper
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, bounds, paper, policies, instances):
+for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances):
     app.command()(command)
 
 

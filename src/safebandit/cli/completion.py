@@ -15,3 +15,10 @@ def complete_instance(incomplete: str) -> list[str]:
     from safebandit.instances import NAMED
 
     return [name for name in NAMED if name.startswith(incomplete)]
+
+
+def complete_arena(incomplete: str) -> list[str]:
+    """Names of the arena's instances that begin so."""
+    from safebandit.arena.collection import COLLECTION
+
+    return [name for name in COLLECTION if name.startswith(incomplete)]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import math
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from safebandit.paper.evidence import FAILS, HOLDS, UNDECIDED, Part
 from safebandit.paper.runs import RUNS
-from safebandit.version import __version__
+from safebandit.report import alpha_text, made_by, number, page, picture, table, write_text
 
 if TYPE_CHECKING:
     from safebandit.paper.claims import Judgement
@@ -24,30 +22,9 @@ SIGNS = {HOLDS: "&#10003;", FAILS: "&#10007;", UNDECIDED: "?"}
 CLASSES = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 
 STYLE = """
-:root { --ink: #1c2430; --soft: #5a6675; --line: #d7dde4; --paper: #fff;
-  --holds: #1f6b3a; --fails: #a32020; --undecided: #7a5a00; }
-* { box-sizing: border-box; }
-body { font: 16px/1.55 Georgia, 'Times New Roman', serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  max-width: 60rem; padding: 1.5rem 1.2rem 4rem; }
-h1, h2, h3, th, .badge, nav, .meta { font-family: system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0; }
-h2 { font-size: 1.25rem; margin: 2.8rem 0 .4rem; padding-top: .8rem; border-top: 2px solid var(--ink); }
-h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
-a { color: inherit; }
-img { width: 100%; height: auto; display: block; margin: .8rem 0; border: 1px solid var(--line); background: #fff; }
-.meta { color: var(--soft); font-size: .85rem; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; margin: .5rem 0 1rem; }
-th, td { text-align: left; padding: .32rem .6rem .32rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.badge { font-size: .8rem; font-weight: 600; white-space: nowrap; }
+:root { --holds: #1f6b3a; --fails: #a32020; --undecided: #7a5a00; }
+@media (prefers-color-scheme: dark) { :root { --holds: #7fcf9a; --fails: #f09a9a; --undecided: #e0bd5c; } }
 .holds { color: var(--holds); } .fails { color: var(--fails); } .undecided { color: var(--undecided); }
-.count { display: inline-block; margin: .4rem 1.4rem .4rem 0; font-family: system-ui, sans-serif; }
-.count b { font-size: 1.6rem; }
-blockquote { margin: .3rem 0; padding-left: .9rem; border-left: 3px solid var(--line); }
-@media print { body { max-width: none; font-size: 10.5pt; padding: 0; } section.figure { break-before: page; }
-  img, tr { break-inside: avoid; } a { text-decoration: none; } }
-@media (max-width: 40rem) { body { font-size: 15px; padding: 1rem .8rem 3rem; } }
 """
 
 
@@ -66,24 +43,14 @@ class Material:
 
 def write_report(material: Material, path: Path) -> Path:
     """Write the page, all at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(_page(material), encoding="utf-8")
-    partial.replace(path)
-    return path
+    return write_text(path, _page(material))
 
 
 def _page(material: Material) -> str:
     body = [_head(material), _summary(material)]
     body += [_figure(figure, material) for figure in material.figures]
     body.append(_foot(material))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Safe bandits: the paper reproduced</title><style>{STYLE}</style></head><body>"
-        + "\n".join(body)
-        + "</body></html>\n"
-    )
+    return page("Safe bandits: the paper reproduced", body, style=STYLE)
 
 
 def _head(material: Material) -> str:
@@ -106,15 +73,11 @@ def _summary(material: Material) -> str:
     for judgement in material.judgements:
         claim = judgement.claim
         places = ", ".join(f'<a href="#{name}">{name[3:]}</a>' for name in claim.figures)
-        rows.append(
-            f'<tr><td>{_badge(judgement.verdict)}</td><td><a href="#{claim.name}">{html.escape(claim.says)}</a></td>'
-            f"<td>{places}</td></tr>"
-        )
+        says = f'<a href="#{claim.name}">{html.escape(claim.says)}</a>'
+        rows.append([_badge(judgement.verdict), says, places])
     return (
-        '<section><h2 id="claims">What the paper says, and whether it holds</h2><div class="table"><table><thead><tr>'
-        "<th>verdict</th><th>claim</th><th>figure</th></tr></thead><tbody>"
-        + "".join(rows)
-        + "</tbody></table></div></section>"
+        '<section><h2 id="claims">What the paper says, and whether it holds</h2>'
+        f"{table(['verdict', 'claim', 'figure'], rows)}</section>"
     )
 
 
@@ -123,13 +86,12 @@ def _badge(verdict: str) -> str:
 
 
 def _figure(figure: PaperFigure, material: Material) -> str:
-    picture = base64.b64encode(material.pictures[figure.name].read_bytes()).decode()
     claims = [j for j in material.judgements if j.claim.figures[0] == figure.name]
     return (
         f'<section class="figure"><h2 id="{figure.name}">Figure {figure.number}. {html.escape(figure.title)}</h2>'
         f'<p class="meta">{figure.place}; {html.escape(figure.settings(material.results))}. Bands: the middle 90 % of '
         "trials, unless the panel says otherwise.</p>"
-        f'<img alt="{html.escape(figure.title)}" src="data:image/png;base64,{picture}">'
+        + picture(material.pictures[figure.name], figure.title)
         + "".join(_claim(judgement) for judgement in claims)
         + "</section>"
     )
@@ -137,42 +99,25 @@ def _figure(figure: PaperFigure, material: Material) -> str:
 
 def _claim(judgement: Judgement) -> str:
     claim = judgement.claim
-    rows = "".join(_part(part) for part in judgement.parts)
+    headings = ["measured", "estimate", "95 % interval", "range", "verdict"]
+    parts = table(headings, [_part(part) for part in judgement.parts], numbers=(1, 2, 3))
     remark = f"<p>{html.escape(claim.remark)}</p>" if claim.remark and judgement.verdict != HOLDS else ""
     return (
         f'<h3 id="{claim.name}">{_badge(judgement.verdict)}</h3><blockquote>{html.escape(claim.says)} '
         f'<span class="meta">({html.escape(claim.place)})</span></blockquote>'
         f'<p class="meta">Rule: {html.escape(claim.rule)}</p>'
-        '<div class="table"><table><thead><tr><th>measured</th><th class="number">estimate</th>'
-        '<th class="number">95 % interval</th>'
-        f'<th class="number">range</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>{remark}'
+        f"{parts}{remark}"
     )
 
 
-def _part(part: Part) -> str:
+def _part(part: Part) -> list[str]:
     interval = "exact" if part.low == part.high else f"{number(part.low)} to {number(part.high)}"
     bounds = f"{number(part.least)} to {number(part.most)}"
     if math.isinf(part.most):
         bounds = f"at least {number(part.least)}"
     elif math.isinf(part.least):
         bounds = f"at most {number(part.most)}"
-    return (
-        f'<tr><td>{html.escape(part.label)}</td><td class="number">{number(part.estimate)}</td>'
-        f'<td class="number">{interval}</td><td class="number">{bounds}</td><td>{_badge(part.verdict)}</td></tr>'
-    )
-
-
-def number(value: float) -> str:
-    """A number as people read it: three or four digits that matter.
-
-    >>> number(7375.4), number(0.0684), number(-20.64)
-    ('7,375', '0.0684', '-20.6')
-    """
-    if value == 0:
-        return "0"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
+    return [html.escape(part.label), number(part.estimate), interval, bounds, _badge(part.verdict)]
 
 
 def _foot(material: Material) -> str:
@@ -182,19 +127,11 @@ def _foot(material: Material) -> str:
         rounds = result.trials * result.specification.horizon * len(result.policies)
         seconds = sum(result.seconds.get(policy, 0.0) for policy in result.policies)
         speed = f"{rounds / seconds:,.0f}" if seconds > 0 and all(speeds) else "-"
-        rows.append(
-            f"<tr><td>{name}</td><td>{html.escape(RUNS[name].instance_name)}</td>"
-            f'<td class="number">{result.specification.instance.alpha:g}</td><td class="number">{rounds:,}</td>'
-            f'<td class="number">{speed}</td></tr>'
-        )
+        alpha = alpha_text(result.specification.instance.alpha)
+        rows.append([name, html.escape(RUNS[name].instance_name), alpha, f"{rounds:,}", speed])
+    headings = ["simulation", "instance", "alpha", "rounds", "rounds per second of one core"]
     return (
         '<section><h2 id="made">How this was made</h2>'
-        f"<p>safebandit {__version__}, seed {material.seed}, Python {platform.python_version()}, "
-        f"{platform.machine()} with {platform.system()}. This run took {material.seconds:.0f} seconds, simulations "
-        "found on disk not counted. Run again with the same version and seed, it gives the same numbers, on any "
-        "number of cores.</p>"
-        '<div class="table"><table><thead><tr><th>simulation</th><th>instance</th><th class="number">alpha</th>'
-        '<th class="number">rounds</th><th class="number">rounds per second of one core</th></tr></thead><tbody>'
-        + "".join(rows)
-        + "</tbody></table></div></section>"
+        f"<p>{made_by(material.seed, material.seconds)}</p>"
+        f"{table(headings, rows, numbers=(2, 3, 4))}</section>"
     )
