@@ -300,7 +300,7 @@ class Bench:
         """One play of arm k; NaN for what is not known."""
         play = int(self.arms["asked"][k])
         self.arms["asked"][k] += 1
-        self.kernels.learn(*self.known, k, play, reward, (risk,))
+        self.kernels.learn(*self.known, k, play, reward, (risk,), math.nan, (math.nan,))
 
     def jump(self, k, name, plays, ones):
         """Arm k as it is after so many plays: all but the last are set, the last is learnt."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safebandit.arms import Arms, Counts, Numbers, State, at
 from safebandit.dispatch import compiled, compiled_here
 from safebandit.instances.laws import draw_reward, draw_risk
-from safebandit.policies.interface import Limits, begin, choose, learn_reward, learn_risk, look
+from safebandit.policies.interface import Limits, begin, choose, learn_pair, learn_reward, learn_risk, look
 from safebandit.streams import Streams
 
 # How often a running trial looks whether it should stop.
@@ -95,6 +95,7 @@ def _run_trials(
                 for j in range(len(limits)):
                     risk = draw_risk(law, k, j, mark, outcomes[i, k])
                     learn_risk(policy, state, k, j, play, risk, limits)
+                    learn_pair(policy, state, k, j, play, reward, risk)
                 t += 1
             out.regret[i, c] = costs.hold * held
             for k in range(count):
@@ -122,23 +123,21 @@ def _decide(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits
 
 
 def _learn(
-    policy: Any,
-    arms: Arms,
-    stream: Streams,
-    notes: Any,
-    limits: Limits,
-    k: int,
-    play: int,
-    reward: float,
-    risks: Limits,
-) -> None:
-    """Count what is known of one play; NaN says that it is not known yet."""
+    policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, k: int, play: int,
+    reward: float, risks: Limits, known_reward: float, known_risks: Limits,
+) -> None:  # fmt: skip
+    """Count what is new of one play, given what was known of it before; NaN says that there is nothing."""
     state = State(arms[0], len(arms), stream[0], notes[0])
     if not np.isnan(reward):
         learn_reward(policy, state, k, play, reward, limits)
     for j in range(len(risks)):
         if not np.isnan(risks[j]):
             learn_risk(policy, state, k, j, play, risks[j], limits)
+        if np.isnan(reward) and np.isnan(risks[j]):
+            continue
+        both = (known_reward if np.isnan(reward) else reward), (known_risks[j] if np.isnan(risks[j]) else risks[j])
+        if not (np.isnan(both[0]) or np.isnan(both[1])):
+            learn_pair(policy, state, k, j, play, both[0], both[1])
 
 
 def _look(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, t: int, table: Numbers) -> None:

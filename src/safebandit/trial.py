@@ -277,6 +277,8 @@ class Trial:
 
     def _learn(self, unit: _Unit, reward: float | None, risks: Sequence[float | None]) -> None:
         arm = self._table[unit.arm]
+        news = [math.nan if value is None else value for value in (reward, *risks)]
+        known = [math.nan if value is None else value for value in (unit.reward, *unit.risks)]
         if reward is not None:
             unit.reward = reward
             arm["reward"]["pending"] -= 1
@@ -284,8 +286,9 @@ class Trial:
             if value is not None:
                 unit.risks[j] = value
                 arm[name]["pending"] -= 1
-        told = [math.nan if value is None else value for value in (reward, *risks)]
-        self._kernels.learn(*self._known, unit.arm, unit.play, told[0], tuple(told[1:]))
+        self._kernels.learn(
+            *self._known, unit.arm, unit.play, news[0], tuple(news[1:]), known[0], tuple(known[1:])
+        )  # fmt: skip
         self._set_available(unit.arm)
 
     def _set_available(self, k: int) -> None:

@@ -26,7 +26,9 @@ def looked_at(policy, plays, rewards, risks, alpha, t, seed=0):
     for k in range(count):
         for play in range(plays[k]):
             values = float(play < rewards[k]), float(play < risks[k])
-            kernels.learn(ready, arms, streams.policy, notes, (alpha,), k, play, values[0], values[1:])
+            kernels.learn(
+                ready, arms, streams.policy, notes, (alpha,), k, play, values[0], values[1:], np.nan, (np.nan,)
+            )
         arms["asked"][k] = plays[k]
     table = np.full((count, 4), np.nan)
     kernels.look(ready, arms, streams.policy, notes, (alpha,), t, table)

@@ -8,11 +8,13 @@ from safebandit.indices.hoeffding import HoeffdingLower, HoeffdingUpper
 from safebandit.indices.interface import (
     DESCRIPTIONS,
     Description,
+    charge,
     described,
     drawn,
     evidence,
     exceeds,
     learn,
+    learn_together,
     lower,
     permits,
     start,
@@ -20,13 +22,15 @@ from safebandit.indices.interface import (
     upper,
     width,
 )
+from safebandit.indices.joint import IMED, JointDirichlet, JointThompson, JointUpper
 from safebandit.indices.kl import KLLower, KLUpper, Level
 from safebandit.indices.sampling import SampledRisk, Thompson
 from safebandit.indices.variance import VarianceLower, VarianceUpper
 
 __all__ = [
-    "DESCRIPTIONS", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
-    "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "KLLower", "KLUpper", "Level", "SampledRisk", "Schedule",
-    "Thompson", "VarianceLower", "VarianceUpper", "best_of_any", "described", "drawn", "evidence", "exceeds", "learn",
-    "lower", "permits", "start", "steady", "upper", "width",
+    "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
+    "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
+    "KLUpper", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "best_of_any", "charge",
+    "described", "drawn", "evidence", "exceeds", "learn", "learn_together", "lower", "permits", "start", "steady",
+    "upper", "width",
 ]  # fmt: skip

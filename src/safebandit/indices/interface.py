@@ -8,7 +8,7 @@ largest one is found by computing all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from safebandit.arms import Numbers, Seen, State
 from safebandit.dispatch import generic
@@ -18,24 +18,24 @@ K = TypeVar("K", bound=type)
 
 
 class Description(NamedTuple):
-    """What people read of an index, and which of its parameters must be above, or not below, 0."""
+    """What people read of an index, which of its parameters must be above, or not below, 0, and whether it knows of one
+    risk only."""
 
     formula: str = ""
     source: str = ""
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
+    one_risk: bool = False
 
 
 DESCRIPTIONS: dict[type, Description] = {}
 
 
-def described(
-    formula: str, source: str = "", *, positive: tuple[str, ...] = (), not_negative: tuple[str, ...] = ()
-) -> Callable[[K], K]:
-    """Say of an index what its formula is, where it comes from, and which parameters must not be negative."""
+def described(formula: str, source: str = "", **rules: Any) -> Callable[[K], K]:
+    """Say of an index what its formula is, where it comes from, and the rules of a `Description`."""
 
     def note(kind: K) -> K:
-        DESCRIPTIONS[kind] = Description(formula, source, positive, not_negative)
+        DESCRIPTIONS[kind] = Description(formula, source, **rules)
         return kind
 
     return note
@@ -119,6 +119,18 @@ def evidence(index: object, seen: Seen, alpha: float) -> float:
     raise NotImplementedError
 
 
+@generic
+def charge(index: object, seen: Seen, against: float) -> None:
+    """Take note of the evidence against the arm's safety, of all its risks together, in a reward index that spends it."""
+    raise NotImplementedError
+
+
+@generic
+def learn_together(index: object, seen: Seen, reward: int, risk: int) -> None:
+    """Take note of both reduced outcomes of one play, in a reward index that asks how they depend on each other."""
+    raise NotImplementedError
+
+
 @permits.register(object)
 def _lower_at_most_alpha(index: object, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     # NaN compares False, so an arm with a broken index is never permissible.
@@ -161,6 +173,8 @@ def _starts_with_nothing(index: object) -> None:
 
 
 @learn.register(object)
+@charge.register(object)
+@learn_together.register(object)
 def _learns_nothing(index: object) -> None:
     pass
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from safebandit.arms import Numbers, Seen, State, at
 from safebandit.bounds import beta_quantile, binomial_tail
-from safebandit.dispatch import compiled, inlined
+from safebandit.dispatch import compiled, generic, inlined
 from safebandit.indices.interface import best, described, drawn, learn, lower, start, upper, width
 from safebandit.streams import Stream, beta, uniform
 
@@ -63,26 +63,55 @@ def thompson_start(index: Thompson, own: Numbers) -> None:
 
 @learn.register(Thompson)
 def thompson_learn(index: Thompson, seen: Seen) -> None:
-    """The arm's own numbers: about its posterior mean, and a limit that a draw exceeds with chance at most SCREEN.
+    """The arm's own numbers: about its posterior mean, and a limit that a draw exceeds with chance at most SCREEN."""
+    seen.own[0] = seen.ones / (seen.plays + 1.0)
+    seen.own[1] = posterior_limit(seen) if index.prior_a == 1.0 and index.prior_b == 1.0 else math.inf
 
-    For Beta(R+1, N-R+1), P(draw > x) = P(Bin(N+1, x) <= R) <= exp(-(N+1) d(R/(N+1)||x)); the bounds of Pinsker
-    and Bernstein solve it for x.
+
+@inlined
+def posterior_limit(seen: Seen) -> float:
+    """A number that a draw of Beta(R+1, N-R+1) exceeds with chance at most SCREEN.
+
+    P(draw > x) = P(Bin(N+1, x) <= R) <= exp(-(N+1) d(R/(N+1)||x)); the bounds of Pinsker and Bernstein solve it for x.
     """
     share = 1.0 / (seen.plays + 1.0)
     p = seen.ones * share
     c = LOG_SCREEN * share
-    limit = p + min(math.sqrt(0.5 * c), c + math.sqrt(c * (c + 2.0 * p)))
-    seen.own[0] = p
-    seen.own[1] = limit if index.prior_a == 1.0 and index.prior_b == 1.0 else math.inf
+    return p + min(math.sqrt(0.5 * c), c + math.sqrt(c * (c + 2.0 * p)))
+
+
+@generic
+def beyond(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> float:
+    """A draw of the index, where it is above `bar`; where it is not, it may be NaN instead."""
+    raise NotImplementedError
+
+
+@beyond.register(Thompson)
+def thompson_beyond(index: Thompson, seen: Seen, t: int, bar: float, stream: Stream) -> float:
+    if bar >= seen.own[1]:
+        return posterior_beyond(seen, bar, stream)
+    return thompson_upper(index, seen, t, stream)
+
+
+@inlined
+def posterior_beyond(seen: Seen, bar: float, stream: Stream) -> float:
+    """A draw of Beta(R+1, N-R+1) where it is above `bar`, else perhaps NaN: one uniform w settles most arms.
+
+    Above the arm's own limit, w < SCREEN is needed for more; the arm then exceeds the bar if w is below the exact
+    chance, and its draw is the number that it exceeds with chance w.
+    """
+    if bar >= seen.own[1]:
+        w = uniform(stream)
+        return math.nan if w >= SCREEN else _draw_above(seen, bar, w)
+    return beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
 
 
 @best.register(Thompson)
-def best_of_thompson(index: Thompson, state: State, t: int) -> int:
-    """The arm of the largest draw, without drawing every arm.
+def best_of_draws(index: Thompson, state: State, t: int) -> int:
+    """The permitted arm of the largest draw, without drawing every arm.
 
-    The arm of about the largest posterior mean is drawn, x. Another arm exceeds x with a chance of at most SCREEN where
-    x is above its own limit: one uniform w then settles most rounds. Where w < SCREEN, the arm exceeds x if w is below
-    the exact chance, and its draw is the number that it exceeds with chance w.
+    The arm of about the largest posterior mean (an index's first own number) is drawn; of the others it is asked whether
+    their draws are beyond that.
     """
     winner, mean = -1, -math.inf
     for k in range(state.size):
@@ -93,19 +122,13 @@ def best_of_thompson(index: Thompson, state: State, t: int) -> int:
     if winner < 0:
         return winner
     first, arm = winner, at(state.first, winner)
-    x = thompson_upper(index, arm.reward, t, state.stream)
+    x = upper(index, arm.reward, t, state.stream)
     arm.index = x
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted == 0 or k == first:
             continue
-        if x >= arm.reward.own[1]:
-            w = uniform(state.stream)
-            if w >= SCREEN:
-                continue
-            draw = _draw_above(arm.reward, x, w)
-        else:
-            draw = thompson_upper(index, arm.reward, t, state.stream)
+        draw = beyond(index, arm.reward, t, x, state.stream)
         arm.index = draw
         if draw > x:
             winner, x = k, draw

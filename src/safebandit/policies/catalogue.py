@@ -9,8 +9,12 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 from safebandit.errors import PolicyError, suggest
 from safebandit.indices import (
     DESCRIPTIONS,
+    IMED,
     BayesLower,
     Description,
+    JointDirichlet,
+    JointThompson,
+    JointUpper,
     KLLower,
     KLUpper,
     Level,
@@ -29,6 +33,8 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 # How "hold" is written for compiled code; any negative number but LEAST_RISKY would do.
 _HOLD_CODE = LEAST_RISKY - 1
+# What a policy written as two indices may be told beside their parameters.
+_PAIR_OPTIONS = ("when_none", "each_first", "head_start")
 
 
 class Entry(NamedTuple):
@@ -101,6 +107,52 @@ def slack_ts(slack: float = 0.25, when_none: Any = None) -> DoublyOptimistic:
     return DoublyOptimistic(Thompson(), SampledRisk(slack), when_none, each_first=False)
 
 
+class Evidence(IntEnum):
+    """How evidence against an arm's safety is measured: N d_>(mean||alpha), or -log P(Bin(N, alpha) >= S)."""
+
+    kl = 0
+    tail = 1
+
+
+@named_policy(
+    "play argmax max{ q : N [d(mean||q) + d_>(risk||alpha)] <= gamma_t } among arms with L <= alpha",
+    "ours: one budget for both kinds of evidence, as in the lower bound",
+)
+def joint_kl(level: Level = Level.practical, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+    """Doubly optimistic confidence bounds that share one budget; never looser than docb."""
+    return DoublyOptimistic(JointUpper(level), KLLower(level), when_none, head_start=head_start)
+
+
+@named_policy(
+    "play argmin N d_<(mean||m) + evidence + log N among permissible arms, m the largest mean of those",
+    "ours: indexed minimum empirical divergence with risk",
+)
+def safe_imed(
+    evidence: Evidence = Evidence.tail, discount: float = 0.0, head_start: int = 0, when_none: Any = None
+) -> DoublyOptimistic:
+    """The arm against which the least evidence speaks, of reward and risk together."""
+    safety = BayesLower() if evidence == Evidence.tail else KLLower()
+    return DoublyOptimistic(IMED(discount), safety, when_none, head_start=head_start)
+
+
+@named_policy(
+    "as tsbu; an arm whose drawn risk is above alpha loses its optimism: min(draw, mean)",
+    "ours: Thompson sampling of both outcomes",
+)
+def joint_ts(soft: bool = False, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling in which reward and risk must both look good at once; `soft` tests log t times as leniently."""
+    return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
+
+
+@named_policy(
+    "as joint-ts, with the reward drawn given that the risk is at most alpha, from Dirichlet(1/2 + counts)",
+    "ours: for outcomes that depend on each other",
+)
+def joint_dirichlet(soft: bool = True, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling that learns how reward and risk depend on each other; one risk."""
+    return DoublyOptimistic(JointDirichlet(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
+
+
 @named_policy(
     "play from the mixture that maximises U among those with mean L <= alpha; U, L by KL-UCB",
     "section on prior formulations: bandits with convex knapsacks, doubly optimistic",
@@ -153,14 +205,14 @@ def _pair_from_text(text: str) -> DoublyOptimistic:
         group, _, rest = key.rpartition(".")
         if group not in groups:
             raise PolicyError(
-                f'parameter "{key}" must begin with "reward." or "safety.", or be when_none or each_first'
+                f'parameter "{key}" must begin with "reward." or "safety.", or be one of {", ".join(_PAIR_OPTIONS)}'
             )
         groups[group][rest] = value
     reward = _index(reward_name, reward_indices(), "reward index", groups["reward"])
     safety = _index(safety_name, safety_indices(), "safety index", groups["safety"])
     for key in groups[""]:
-        if key not in ("when_none", "each_first"):
-            raise PolicyError(f'unknown parameter "{key}"; {suggest(key, ("when_none", "each_first"))}')
+        if key not in _PAIR_OPTIONS:
+            raise PolicyError(f'unknown parameter "{key}"; {suggest(key, _PAIR_OPTIONS)}')
     return call(DoublyOptimistic, {"reward": reward, "safety": safety, **groups[""]}, "policy", PolicyError)
 
 
@@ -185,6 +237,7 @@ def policy_to_text(policy: Any) -> str:
     parts += [f"safety.{text}" for text in _changed(policy.safety)]
     parts += [f"when_none={_written(policy.when_none)}"] if policy.when_none is not None else []
     parts += [] if policy.each_first else ["each_first=false"]
+    parts += [f"head_start={policy.head_start}"] if policy.head_start else []
     name = f"{kebab(type(policy.reward).__name__)}+{kebab(type(policy.safety).__name__)}"
     return f"{name}:{','.join(parts)}" if parts else name
 
@@ -225,11 +278,18 @@ def prepare(policy: Any, arms: Sequence[str], when_none: str, *, limits: Limits,
         return _prepare_mixture(policy, arms, when_none, limits, risks)
     if not isinstance(policy, DoublyOptimistic):
         return policy
+    if len(limits) > 1 and DESCRIPTIONS.get(type(policy.reward), Description()).one_risk:
+        kind = type(policy.reward).__name__
+        raise PolicyError(f"{kind} asks how the reward depends on one risk, got {len(limits)}; take joint-ts")
+    head_start = int(read_number("head_start", policy.head_start, int, PolicyError))
+    if head_start < 0:
+        raise PolicyError(f"head_start must be at least 0 (rounds), got {policy.head_start}")
     return DoublyOptimistic(
         _checked(policy.reward, upper, "reward index"),
         _checked(policy.safety, lower, "safety index"),
         _when_none_code(when_none if policy.when_none is None else policy.when_none, arms),
         read_value("each_first", policy.each_first, bool, PolicyError),
+        head_start,
     )
 
 

@@ -11,20 +11,32 @@ import numpy as np
 
 from safebandit.arms import Numbers, State, at
 from safebandit.dispatch import inlined, woven
-from safebandit.indices.interface import best, drawn, lower, permits, steady, upper, width
+from safebandit.indices.interface import (
+    best,
+    charge,
+    drawn,
+    evidence,
+    learn_together,
+    lower,
+    permits,
+    steady,
+    upper,
+    width,
+)
 from safebandit.policies.interface import (
     LEAST_RISKY,
     WAIT,
     Limits,
     begin,
     choose,
+    learn_pair,
     learn_reward,
     learn_risk,
     look,
     widths,
 )
 from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
-from safebandit.streams import Stream
+from safebandit.streams import Stream, bernoulli_bit
 
 NEVER = 1 << 62
 
@@ -34,13 +46,15 @@ class DoublyOptimistic(NamedTuple):
 
     `when_none` says what happens while no arm is permissible: "least_risky" plays the arm of the smallest lower
     index (the default in simulation), "hold" plays nothing (the default in a live trial), an arm plays that arm.
-    `each_first` plays every arm once before any index is asked, as Algorithms 1 and 2 do.
+    `each_first` plays every arm once before any index is asked, as Algorithms 1 and 2 do. With a `head_start` of t0 the
+    safety index is asked about round t + t0: no arm is excluded on weaker evidence than in round t0.
     """
 
     reward: Any
     safety: Any
     when_none: Any = None
     each_first: bool = True
+    head_start: int = 0
 
 
 @widths.register(DoublyOptimistic)
@@ -66,7 +80,20 @@ def _learn_risk(
 ) -> None:
     arm = at(state.first, k)
     count_risk(policy.safety, arm, j, play, value, limits)
+    against = 0.0
+    for i in range(len(limits)):
+        against += evidence(policy.safety, at(arm.risk, i), limits[i])
+    charge(policy.reward, arm.reward, against)
     arm.ask_gate_at = 0
+    arm.until = 0
+
+
+@learn_pair.register(DoublyOptimistic)
+def _learn_pair(policy: DoublyOptimistic, state: State, k: int, j: int, play: int, reward: float, risk: float) -> None:
+    arm = at(state.first, k)
+    # Policies that ask how outcomes depend have one risk: two bits a play.
+    bits = bernoulli_bit(arm.key, 2 * play, reward), bernoulli_bit(arm.key, 2 * play + 1, risk)
+    learn_together(policy.reward, arm.reward, bits[0], bits[1])
 
 
 @choose.register(DoublyOptimistic)
@@ -80,8 +107,8 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> t
     open_arms, safe_arms = 0, 0
     for k in range(state.size):
         arm = at(state.first, k)
-        if t >= arm.ask_gate_at:
-            _ask_gate(policy.safety, arm, t, limits, stream)
+        if t + policy.head_start >= arm.ask_gate_at:
+            _ask_gate(policy.safety, arm, t + policy.head_start, limits, stream)
         arm.permitted = arm.safe & arm.available
         safe_arms += arm.safe
         open_arms += arm.permitted
@@ -95,7 +122,7 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> t
         if drawn(policy.safety):
             # The gate drew first, arm by arm: from the same place, `lower` draws the same numbers.
             stream.a, stream.b, stream.c, stream.counter = before
-        _compute_excesses(policy.safety, state, t, limits)
+        _compute_excesses(policy.safety, state, t + policy.head_start, limits)
     return when_none_permissible(policy.when_none, state), True
 
 
@@ -154,7 +181,7 @@ def _look(policy: DoublyOptimistic, state: State, t: int, limits: Limits, table:
         arm = at(state.first, k)
         table[k, 0] = 1.0
         for j in range(len(limits)):
-            risk, clock = at(arm.risk, j), gate_round(t, limits)
+            risk, clock = at(arm.risk, j), gate_round(t + policy.head_start, limits)
             bound = lower(policy.safety, risk, clock, limits[j], state.stream)
             table[k, 3 + j] = bound
             if drawn(policy.safety):

@@ -49,6 +49,17 @@ def learn_risk(policy: object, state: State, k: int, j: int, play: int, value: f
 
 
 @generic
+def learn_pair(policy: object, state: State, k: int, j: int, play: int, reward: float, risk: float) -> None:
+    """Note the reward and risk j of one play together, once both are known; each was learnt by itself before."""
+    raise NotImplementedError
+
+
+@learn_pair.register(object)
+def _does_not_ask_how_they_depend(policy: object) -> None:
+    pass
+
+
+@generic
 def look(policy: object, state: State, t: int, limits: Limits, table: Numbers) -> None:
     """For people: write whether each arm is permissible (0 or 1), its reward index, the probability that it is played,
     where the policy mixes arms, and its risk indices.

@@ -1,0 +1,297 @@
+"""Joint indices: evidence against an arm's reward and against its safety, charged to one budget.
+
+The lower bound of the paper has the sum of the two divergences, the upper bounds of its policies have the larger one. A
+policy hands these reward indices the safety index's evidence (`charge`); each spends it in its own way.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from safebandit.arms import Numbers, Seen, State, at
+from safebandit.bounds import beta_quantile, binomial_tail, divergence, divergence_below, kl_upper, kl_upper_near
+from safebandit.dispatch import compiled, inlined
+from safebandit.indices.interface import (
+    best,
+    charge,
+    described,
+    exceeds,
+    learn,
+    learn_together,
+    start,
+    steady,
+    upper,
+    upper_near,
+    width,
+)
+from safebandit.indices.kl import Level, budget
+from safebandit.indices.sampling import best_of_draws, beyond, posterior_beyond, posterior_limit
+from safebandit.streams import Stream, beta, uniform
+
+
+@described("U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }", "ours: section 4, the lower bound's sum")
+class JointUpper(NamedTuple):
+    """KL-UCB with what the evidence against the arm's safety leaves of the budget; never looser than `KLUpper`."""
+
+    level: Level = Level.practical
+
+
+@described(
+    "play argmin N d_<(mean||m) + max(0, evidence - discount log(1 + log t)) + log N, m the largest permissible mean",
+    "ours: IMED (Honda and Takemura 2015) with the lower bound's sum",
+    not_negative=("discount",),
+)
+class IMED(NamedTuple):
+    """The arm against which the least evidence speaks, of reward and risk together, and of being played already.
+
+    `discount` forgives a little risk evidence, growing like log log t: fewer runs in which an arm whose risk is
+    exactly alpha is starved, for more plays of unsafe arms.
+    """
+
+    discount: float = 0.0
+
+
+@described(
+    "U ~ Beta(R+1, N-R+1), at most the mean unless a test of chance exp(-evidence), or log t times it, is passed",
+    "ours: Thompson sampling with the lower bound's sum",
+)
+class JointThompson(NamedTuple):
+    """A posterior draw that loses its optimism where a draw of the risk is above alpha; `soft` passes more often."""
+
+    soft: bool = False
+
+
+@described(
+    "as joint-thompson, with R drawn given that S is at most alpha, from Dirichlet(1/2 + counts)",
+    "ours: Thompson sampling for outcomes that depend on each other",
+    one_risk=True,
+)
+class JointDirichlet(NamedTuple):
+    """A draw of the reward's mean given that the risk's is at most alpha, from the 2 x 2 table of both outcomes."""
+
+    soft: bool = True
+
+
+# --- what every joint index keeps: its first own numbers -------------------------------------------------------------
+
+
+@width.register(JointUpper)
+@width.register(IMED)
+def _keeps_evidence(index: JointUpper | IMED) -> int:
+    return 1
+
+
+@start.register(JointUpper)
+@start.register(IMED)
+def _starts_without_evidence(index: JointUpper | IMED, own: Numbers) -> None:
+    own[0] = 0.0
+
+
+@charge.register(JointUpper)
+@charge.register(IMED)
+def _notes_evidence(index: JointUpper | IMED, seen: Seen, against: float) -> None:
+    seen.own[0] = against
+
+
+# --- JointUpper ------------------------------------------------------------------------------------------------------
+
+
+@upper.register(JointUpper)
+def joint_upper_index(index: JointUpper, seen: Seen, t: int) -> float:
+    if seen.plays == 0:
+        return 1.0
+    return kl_upper(seen.mean, (budget(index.level, t) - seen.own[0]) / (seen.plays + seen.pending))
+
+
+@upper_near.register(JointUpper)
+def joint_upper_near(index: JointUpper, seen: Seen, t: int, before: float) -> float:
+    left = budget(index.level, t) - seen.own[0]
+    if seen.plays == 0 or left <= 0.0:
+        return 1.0 if seen.plays == 0 else seen.mean
+    return kl_upper_near(seen.mean, left / (seen.plays + seen.pending), before)
+
+
+@exceeds.register(JointUpper)
+def joint_upper_exceeds(index: JointUpper, seen: Seen, t: int, bar: float) -> bool:
+    if seen.plays == 0:
+        return bar < 1.0
+    p = seen.mean
+    return p > bar or (seen.plays + seen.pending) * divergence(p, bar) < budget(index.level, t) - seen.own[0]
+
+
+@steady.register(JointUpper)
+def joint_upper_is_steady(index: JointUpper) -> bool:
+    return True
+
+
+# --- IMED ------------------------------------------------------------------------------------------------------------
+
+
+@upper.register(IMED)
+def imed_upper(index: IMED) -> float:
+    # There is no number of one arm alone: `best` compares it with the largest permissible mean.
+    return math.nan
+
+
+@best.register(IMED)
+def best_of_imed(index: IMED, state: State, t: int) -> int:
+    """The permitted arm of least cost, ties at random; an arm's `index` is its cost with the sign changed."""
+    largest = -math.inf
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.safe and arm.reward.plays > 0 and arm.reward.mean > largest:
+            largest = arm.reward.mean
+    forgiven = index.discount * math.log(1.0 + math.log(t))
+    winner, top, ties = -1, -math.inf, 0
+    for k in range(state.size):
+        arm = at(state.first, k)
+        arm.index = math.nan
+        if arm.permitted == 0:
+            continue
+        arm.index = -imed_cost(arm.reward, largest, forgiven)
+        if arm.index > top:
+            winner, top, ties = k, arm.index, 1
+        elif arm.index == top:
+            ties += 1
+            if winner < 0:
+                winner = k
+    if ties > 1:
+        place = int(uniform(state.stream) * ties)
+        for k in range(state.size):
+            if at(state.first, k).index == top:
+                if place == 0:
+                    return k
+                place -= 1
+    return winner
+
+
+@inlined
+def imed_cost(seen: Seen, largest: float, forgiven: float) -> float:
+    """N d_<(mean||largest) + max(0, evidence - forgiven) + log N; minus infinity for an arm that was never played."""
+    if seen.plays == 0:
+        return -math.inf if seen.pending == 0 else math.log(seen.pending)
+    plays = seen.plays + seen.pending
+    return plays * divergence_below(seen.mean, largest) + max(0.0, seen.own[0] - forgiven) + math.log(plays)
+
+
+# --- JointThompson and JointDirichlet ----------------------------------------------------------------------------------
+
+# Their own numbers: about the posterior mean, a limit that a draw seldom exceeds, the chance exp(-evidence), and for
+# the Dirichlet law alpha and the counts of (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
+CHANCE, ALPHA, TABLE = 2, 3, 4
+TRIES = 8
+
+
+@width.register(JointThompson)
+def joint_thompson_width(index: JointThompson) -> int:
+    return 3
+
+
+@width.register(JointDirichlet)
+def joint_dirichlet_width(index: JointDirichlet) -> int:
+    return 8
+
+
+@start.register(JointThompson)
+def joint_thompson_start(index: JointThompson, own: Numbers, alpha: float) -> None:
+    own[0] = 0.0
+    own[1] = math.inf
+    own[CHANCE] = 1.0
+
+
+@start.register(JointDirichlet)
+def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> None:
+    own[0] = 0.0
+    own[1] = math.inf
+    own[CHANCE] = 1.0
+    own[ALPHA] = alpha
+    for i in range(4):
+        own[TABLE + i] = 0.0
+
+
+@learn.register(JointThompson)
+@learn.register(JointDirichlet)
+def joint_sample_learn(index: JointThompson | JointDirichlet, seen: Seen) -> None:
+    seen.own[0] = seen.ones / (seen.plays + 1.0)
+    seen.own[1] = posterior_limit(seen)
+
+
+@charge.register(JointThompson)
+@charge.register(JointDirichlet)
+def joint_sample_charge(index: JointThompson | JointDirichlet, seen: Seen, against: float) -> None:
+    seen.own[CHANCE] = math.exp(-against) if against > 0.0 else 1.0
+
+
+@learn_together.register(JointDirichlet)
+def joint_dirichlet_learn_together(index: JointDirichlet, seen: Seen, reward: int, risk: int) -> None:
+    seen.own[TABLE + 2 * reward + risk] += 1.0
+
+
+@upper.register(JointThompson)
+@upper.register(JointDirichlet)
+def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int, stream: Stream) -> float:
+    return beyond(index, seen, t, -math.inf, stream)
+
+
+@beyond.register(JointThompson)
+def joint_thompson_beyond(index: JointThompson, seen: Seen, t: int, bar: float, stream: Stream) -> float:
+    if seen.own[CHANCE] < 1.0 and not _passes(index.soft, seen, t, stream):
+        return _without_optimism(seen, bar, stream)
+    return posterior_beyond(seen, bar, stream)
+
+
+@beyond.register(JointDirichlet)
+def joint_dirichlet_beyond(index: JointDirichlet, seen: Seen, t: int, bar: float, stream: Stream) -> float:
+    if seen.own[CHANCE] >= 1.0:
+        return posterior_beyond(seen, bar, stream)
+    if not _passes(index.soft, seen, t, stream):
+        return _without_optimism(seen, bar, stream)
+    return _reward_given_safe(seen, stream)
+
+
+@inlined
+def _passes(soft: bool, seen: Seen, t: int, stream: Stream) -> bool:
+    """Whether a risk drawn from Beta(S, N-S+1) is at most alpha; where soft, log t times as likely."""
+    chance = seen.own[CHANCE] * max(1.0, math.log(t)) if soft else seen.own[CHANCE]
+    return uniform(stream) < chance
+
+
+best.register(JointThompson)(best_of_draws)
+best.register(JointDirichlet)(best_of_draws)
+
+
+@inlined
+def _without_optimism(seen: Seen, bar: float, stream: Stream) -> float:
+    """The smaller of a posterior draw and the mean; NaN where that cannot be above `bar`."""
+    if seen.mean <= bar:
+        return math.nan
+    return min(seen.mean, beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0))
+
+
+@compiled
+def _reward_given_safe(seen: Seen, stream: Stream) -> float:
+    """A draw of the mean reward, given a risk drawn from Beta(S, N-S+1) that is at most alpha, by the 2 x 2 table."""
+    neither, risk_only, reward_only, both = (
+        seen.own[TABLE],
+        seen.own[TABLE + 1],
+        seen.own[TABLE + 2],
+        seen.own[TABLE + 3],
+    )
+    risks, none = risk_only + both, neither + reward_only
+    sigma = 0.0
+    if risks > 0.0:
+        sigma = _risk_below(risks, none + 1.0, seen.own[ALPHA], stream)
+    with_risk = beta(stream, both + 0.5, risk_only + 0.5)
+    return sigma * with_risk + (1.0 - sigma) * beta(stream, reward_only + 0.5, neither + 0.5)
+
+
+@compiled
+def _risk_below(a: float, b: float, alpha: float, stream: Stream) -> float:
+    """A draw of Beta(a, b) given that it is at most alpha: by trying, and where that seldom succeeds by its quantile."""
+    for _ in range(TRIES):
+        sigma = beta(stream, a, b)
+        if sigma <= alpha:
+            return sigma
+    share = binomial_tail(a, a + b - 1.0, alpha) * (1.0 - uniform(stream))
+    return beta_quantile(a, b, share) if share > 0.0 else alpha
