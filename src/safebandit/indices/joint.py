@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from safebandit.arms import Numbers, Seen, State, at
 from safebandit.bounds import beta_quantile, binomial_tail, divergence, divergence_below, kl_upper, kl_upper_near
-from safebandit.dispatch import compiled, inlined
+from safebandit.dispatch import compiled, generic, inlined
 from safebandit.indices.interface import (
     best,
     charge,
@@ -59,7 +59,7 @@ class IMED(NamedTuple):
 class JointThompson(NamedTuple):
     """A posterior draw that loses its optimism where a draw of the risk is above alpha; `soft` passes more often."""
 
-    soft: bool = False
+    soft: float = 0.0
 
 
 @described(
@@ -70,7 +70,7 @@ class JointThompson(NamedTuple):
 class JointDirichlet(NamedTuple):
     """A draw of the reward's mean given that the risk's is at most alpha, from the 2 x 2 table of both outcomes."""
 
-    soft: bool = True
+    soft: float = 1.0
 
 
 # --- what every joint index keeps: its first own numbers -------------------------------------------------------------
@@ -180,7 +180,7 @@ def imed_cost(seen: Seen, largest: float, forgiven: float) -> float:
 # Their own numbers: about the posterior mean, a limit that a draw seldom exceeds, the chance exp(-evidence), and for
 # the Dirichlet law alpha and the counts of (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
 CHANCE, ALPHA, TABLE = 2, 3, 4
-TRIES = 8
+TRIES = 6
 
 
 @width.register(JointThompson)
@@ -235,59 +235,61 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
 
 
 @beyond.register(JointThompson)
-def joint_thompson_beyond(index: JointThompson, seen: Seen, t: int, bar: float, stream: Stream) -> float:
-    if seen.own[CHANCE] < 1.0 and not _passes(index.soft, seen, t, stream):
-        return _without_optimism(seen, bar, stream)
-    return posterior_beyond(seen, bar, stream)
-
-
 @beyond.register(JointDirichlet)
-def joint_dirichlet_beyond(index: JointDirichlet, seen: Seen, t: int, bar: float, stream: Stream) -> float:
-    if seen.own[CHANCE] >= 1.0:
-        return posterior_beyond(seen, bar, stream)
-    if not _passes(index.soft, seen, t, stream):
-        return _without_optimism(seen, bar, stream)
-    return _reward_given_safe(seen, stream)
+def joint_sample_beyond(
+    index: JointThompson | JointDirichlet, seen: Seen, t: int, bar: float, stream: Stream
+) -> float:
+    rho = posterior_beyond(seen, bar, stream)
+    if not rho > bar or seen.own[CHANCE] >= 1.0 or risk_passes(index, seen, t, rho, stream):
+        return rho
+    return min(rho, seen.mean)
 
 
-@inlined
-def _passes(soft: bool, seen: Seen, t: int, stream: Stream) -> bool:
-    """Whether a risk drawn from Beta(S, N-S+1) is at most alpha; where soft, log t times as likely."""
-    chance = seen.own[CHANCE] * max(1.0, math.log(t)) if soft else seen.own[CHANCE]
-    return uniform(stream) < chance
+@generic
+def risk_passes(index: object, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    """Whether a drawn risk is at most alpha, where the mean reward was drawn as `rho`."""
+    raise NotImplementedError
 
 
-best.register(JointThompson)(best_of_draws)
-best.register(JointDirichlet)(best_of_draws)
+@risk_passes.register(JointThompson)
+def joint_thompson_passes(index: JointThompson, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    return uniform(stream) < seen.own[CHANCE] * (1.0 + index.soft * math.log(t))
 
 
-@inlined
-def _without_optimism(seen: Seen, bar: float, stream: Stream) -> float:
-    """The smaller of a posterior draw and the mean; NaN where that cannot be above `bar`."""
-    if seen.mean <= bar:
-        return math.nan
-    return min(seen.mean, beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0))
+@risk_passes.register(JointDirichlet)
+def joint_dirichlet_passes(index: JointDirichlet, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    draws = 1.0 + index.soft * math.log(t)
+    # Where so many draws would be expected to hold a safe one, they are not made.
+    return seen.own[CHANCE] * draws >= 1.0 or _some_draw_is_safe(seen, rho, int(draws), stream)
 
 
 @compiled
-def _reward_given_safe(seen: Seen, stream: Stream) -> float:
+def _some_draw_is_safe(seen: Seen, rho: float, draws: int, stream: Stream) -> bool:
+    """Whether one of so many draws of both means, of those whose reward is at least rho, has a risk of at most alpha.
+
+    P(risk <= alpha | reward >= rho) = P(risk <= alpha) P(reward >= rho | risk <= alpha) / P(reward >= rho): most draws
+    are settled by one uniform, and only the rest are made, the risk first.
+    """
+    better = binomial_tail(seen.plays - seen.ones + 1.0, seen.plays + 1.0, 1.0 - rho)
+    for _ in range(draws):
+        if uniform(stream) * better < seen.own[CHANCE] and reward_given_safe(seen, stream) >= rho:
+            return True
+    return False
+
+
+@compiled
+def reward_given_safe(seen: Seen, stream: Stream) -> float:
     """A draw of the mean reward, given a risk drawn from Beta(S, N-S+1) that is at most alpha, by the 2 x 2 table."""
-    neither, risk_only, reward_only, both = (
-        seen.own[TABLE],
-        seen.own[TABLE + 1],
-        seen.own[TABLE + 2],
-        seen.own[TABLE + 3],
-    )
-    risks, none = risk_only + both, neither + reward_only
-    sigma = 0.0
-    if risks > 0.0:
-        sigma = _risk_below(risks, none + 1.0, seen.own[ALPHA], stream)
+    neither, risk_only = seen.own[TABLE], seen.own[TABLE + 1]
+    reward_only, both = seen.own[TABLE + 2], seen.own[TABLE + 3]
+    risks = risk_only + both
+    sigma = risk_below(risks, neither + reward_only + 1.0, seen.own[ALPHA], stream) if risks > 0.0 else 0.0
     with_risk = beta(stream, both + 0.5, risk_only + 0.5)
     return sigma * with_risk + (1.0 - sigma) * beta(stream, reward_only + 0.5, neither + 0.5)
 
 
 @compiled
-def _risk_below(a: float, b: float, alpha: float, stream: Stream) -> float:
+def risk_below(a: float, b: float, alpha: float, stream: Stream) -> float:
     """A draw of Beta(a, b) given that it is at most alpha: by trying, and where that seldom succeeds by its quantile."""
     for _ in range(TRIES):
         sigma = beta(stream, a, b)
@@ -295,3 +297,7 @@ def _risk_below(a: float, b: float, alpha: float, stream: Stream) -> float:
             return sigma
     share = binomial_tail(a, a + b - 1.0, alpha) * (1.0 - uniform(stream))
     return beta_quantile(a, b, share) if share > 0.0 else alpha
+
+
+best.register(JointThompson)(best_of_draws)
+best.register(JointDirichlet)(best_of_draws)

@@ -139,7 +139,7 @@ def safe_imed(
     "as tsbu; an arm whose drawn risk is above alpha loses its optimism: min(draw, mean)",
     "ours: Thompson sampling of both outcomes",
 )
-def joint_ts(soft: bool = False, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+def joint_ts(soft: float = 0.0, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
     """Thompson sampling in which reward and risk must both look good at once; `soft` tests log t times as leniently."""
     return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
 
@@ -148,7 +148,7 @@ def joint_ts(soft: bool = False, head_start: int = 0, when_none: Any = None) -> 
     "as joint-ts, with the reward drawn given that the risk is at most alpha, from Dirichlet(1/2 + counts)",
     "ours: for outcomes that depend on each other",
 )
-def joint_dirichlet(soft: bool = True, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+def joint_dirichlet(soft: float = 1.0, head_start: int = 1_000, when_none: Any = None) -> DoublyOptimistic:
     """Thompson sampling that learns how reward and risk depend on each other; one risk."""
     return DoublyOptimistic(JointDirichlet(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
 
