@@ -12,6 +12,7 @@ from safebandit.version import __version__
 
 if TYPE_CHECKING:
     from safebandit.errors import SafebanditError as SafebanditError
+    from safebandit.indices import IMED as IMED
     from safebandit.indices import BayesLower as BayesLower
     from safebandit.indices import BayesUpper as BayesUpper
     from safebandit.indices import BettingLower as BettingLower
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from safebandit.indices import EmpiricalUpper as EmpiricalUpper
     from safebandit.indices import HoeffdingLower as HoeffdingLower
     from safebandit.indices import HoeffdingUpper as HoeffdingUpper
+    from safebandit.indices import JointDirichlet as JointDirichlet
+    from safebandit.indices import JointThompson as JointThompson
+    from safebandit.indices import JointUpper as JointUpper
     from safebandit.indices import KLLower as KLLower
     from safebandit.indices import KLUpper as KLUpper
     from safebandit.indices import SampledRisk as SampledRisk
@@ -37,9 +41,13 @@ if TYPE_CHECKING:
     from safebandit.policies import PolicyMixture as PolicyMixture
     from safebandit.policies import bwcr as bwcr
     from safebandit.policies import docb as docb
+    from safebandit.policies import joint_dirichlet as joint_dirichlet
+    from safebandit.policies import joint_kl as joint_kl
+    from safebandit.policies import joint_ts as joint_ts
     from safebandit.policies import klbayes as klbayes
     from safebandit.policies import naive_ts as naive_ts
     from safebandit.policies import pess as pess
+    from safebandit.policies import safe_imed as safe_imed
     from safebandit.policies import slack_ts as slack_ts
     from safebandit.policies import topsi as topsi
     from safebandit.policies import tsbu as tsbu
@@ -54,12 +62,13 @@ _HOMES = {
     "errors": ["SafebanditError"],
     "indices": [
         "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "EmpiricalLower", "EmpiricalUpper",
-        "HoeffdingLower", "HoeffdingUpper", "KLLower", "KLUpper", "SampledRisk", "Thompson", "VarianceLower",
-        "VarianceUpper", "evidence", "lower", "permits", "steady", "upper",
+        "HoeffdingLower", "HoeffdingUpper", "IMED", "JointDirichlet", "JointThompson", "JointUpper", "KLLower", "KLUpper",
+        "SampledRisk", "Thompson", "VarianceLower", "VarianceUpper", "evidence", "lower", "permits", "steady", "upper",
     ],
     "instances": ["Instance", "instance_by_name"],
     "policies": [
-        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "klbayes", "naive_ts", "pess", "slack_ts", "topsi", "tsbu",
+        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes",
+        "naive_ts", "pess", "safe_imed", "slack_ts", "topsi", "tsbu",
     ],
     "results": ["Result"],
     "simulation": ["extend", "rerun", "simulate"],

@@ -30,7 +30,7 @@ from safebandit.indices.variance import VarianceLower, VarianceUpper
 __all__ = [
     "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
     "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
-    "KLUpper", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "best_of_any", "charge",
-    "described", "drawn", "evidence", "exceeds", "learn", "learn_together", "lower", "permits", "start", "steady",
-    "upper", "width",
+    "KLUpper", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "best_of_any",
+    "charge", "described", "drawn", "evidence", "exceeds", "learn", "learn_together", "lower", "permits", "start",
+    "steady", "upper", "width",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from safebandit.arms import State, at
-from safebandit.dispatch import woven
+from safebandit.dispatch import inlined, woven
 from safebandit.indices.interface import best, exceeds, steady, upper, upper_near
 from safebandit.streams import uniform
 
@@ -28,16 +28,23 @@ def _best(index: Any, state: State, t: int, floor: float) -> int:
 
     Arms whose ceiling is below `floor` cannot win, and are passed over; from minus infinity it is the definition.
     """
-    best, top, ties = -1, -np.inf, 0
     for k in range(state.size):
         arm = at(state.first, k)
         arm.index = np.nan
-        if arm.permitted == 0 or arm.ceiling < floor:
-            continue
-        arm.index = upper(index, arm.reward, t, state.stream)
-        if arm.index > top:
-            best, top, ties = k, arm.index, 1
-        elif arm.index == top:
+        if arm.permitted and not arm.ceiling < floor:
+            arm.index = upper(index, arm.reward, t, state.stream)
+    return largest_index(state)
+
+
+@inlined
+def largest_index(state: State) -> int:
+    """The arm of the largest `index`, ties at random; -1 if none is a number."""
+    best, top, ties = -1, -np.inf, 0
+    for k in range(state.size):
+        index = at(state.first, k).index
+        if index > top:
+            best, top, ties = k, index, 1
+        elif index == top:
             ties += 1
     if ties > 1:
         # One draw, for the largest only: it must not depend on which arms were passed over.

@@ -18,8 +18,7 @@ K = TypeVar("K", bound=type)
 
 
 class Description(NamedTuple):
-    """What people read of an index, which of its parameters must be above, or not below, 0, and whether it knows of one
-    risk only."""
+    """What people read of an index, its parameters that must be above, or not below, 0; whether it takes one risk."""
 
     formula: str = ""
     source: str = ""
@@ -121,7 +120,7 @@ def evidence(index: object, seen: Seen, alpha: float) -> float:
 
 @generic
 def charge(index: object, seen: Seen, against: float) -> None:
-    """Take note of the evidence against the arm's safety, of all its risks together, in a reward index that spends it."""
+    """Take note of the evidence against the arm's safety, all its risks together, in a reward index that spends it."""
     raise NotImplementedError
 
 

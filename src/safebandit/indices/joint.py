@@ -7,11 +7,12 @@ policy hands these reward indices the safety index's evidence (`charge`); each s
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safebandit.arms import Numbers, Seen, State, at
 from safebandit.bounds import beta_quantile, binomial_tail, divergence, divergence_below, kl_upper, kl_upper_near
 from safebandit.dispatch import compiled, generic, inlined
+from safebandit.indices.contest import largest_index
 from safebandit.indices.interface import (
     best,
     charge,
@@ -26,7 +27,7 @@ from safebandit.indices.interface import (
     width,
 )
 from safebandit.indices.kl import Level, budget
-from safebandit.indices.sampling import best_of_draws, beyond, posterior_beyond, posterior_limit
+from safebandit.indices.sampling import first_to_draw, posterior_beyond, posterior_limit
 from safebandit.streams import Stream, beta, uniform
 
 
@@ -73,7 +74,7 @@ class JointDirichlet(NamedTuple):
     soft: float = 1.0
 
 
-# --- what every joint index keeps: its first own numbers -------------------------------------------------------------
+# --- what every joint index keeps: its first own numbers ---
 
 
 @width.register(JointUpper)
@@ -94,7 +95,7 @@ def _notes_evidence(index: JointUpper | IMED, seen: Seen, against: float) -> Non
     seen.own[0] = against
 
 
-# --- JointUpper ------------------------------------------------------------------------------------------------------
+# --- JointUpper ---
 
 
 @upper.register(JointUpper)
@@ -125,7 +126,7 @@ def joint_upper_is_steady(index: JointUpper) -> bool:
     return True
 
 
-# --- IMED ------------------------------------------------------------------------------------------------------------
+# --- IMED ---
 
 
 @upper.register(IMED)
@@ -140,30 +141,13 @@ def best_of_imed(index: IMED, state: State, t: int) -> int:
     largest = -math.inf
     for k in range(state.size):
         arm = at(state.first, k)
-        if arm.safe and arm.reward.plays > 0 and arm.reward.mean > largest:
-            largest = arm.reward.mean
+        if arm.safe and arm.reward.plays > 0:
+            largest = max(largest, arm.reward.mean)
     forgiven = index.discount * math.log(1.0 + math.log(t))
-    winner, top, ties = -1, -math.inf, 0
     for k in range(state.size):
         arm = at(state.first, k)
-        arm.index = math.nan
-        if arm.permitted == 0:
-            continue
-        arm.index = -imed_cost(arm.reward, largest, forgiven)
-        if arm.index > top:
-            winner, top, ties = k, arm.index, 1
-        elif arm.index == top:
-            ties += 1
-            if winner < 0:
-                winner = k
-    if ties > 1:
-        place = int(uniform(state.stream) * ties)
-        for k in range(state.size):
-            if at(state.first, k).index == top:
-                if place == 0:
-                    return k
-                place -= 1
-    return winner
+        arm.index = -imed_cost(arm.reward, largest, forgiven) if arm.permitted else math.nan
+    return largest_index(state)
 
 
 @inlined
@@ -175,12 +159,13 @@ def imed_cost(seen: Seen, largest: float, forgiven: float) -> float:
     return plays * divergence_below(seen.mean, largest) + max(0.0, seen.own[0] - forgiven) + math.log(plays)
 
 
-# --- JointThompson and JointDirichlet ----------------------------------------------------------------------------------
+# --- JointThompson and JointDirichlet ---
 
 # Their own numbers: about the posterior mean, a limit that a draw seldom exceeds, the chance exp(-evidence), and for
 # the Dirichlet law alpha and the counts of (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
 CHANCE, ALPHA, TABLE = 2, 3, 4
 TRIES = 6
+SETTLED = 1.0
 
 
 @width.register(JointThompson)
@@ -231,18 +216,68 @@ def joint_dirichlet_learn_together(index: JointDirichlet, seen: Seen, reward: in
 @upper.register(JointThompson)
 @upper.register(JointDirichlet)
 def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int, stream: Stream) -> float:
-    return beyond(index, seen, t, -math.inf, stream)
-
-
-@beyond.register(JointThompson)
-@beyond.register(JointDirichlet)
-def joint_sample_beyond(
-    index: JointThompson | JointDirichlet, seen: Seen, t: int, bar: float, stream: Stream
-) -> float:
-    rho = posterior_beyond(seen, bar, stream)
-    if not rho > bar or seen.own[CHANCE] >= 1.0 or risk_passes(index, seen, t, rho, stream):
+    """The definition; `best` tests only draws that decide."""
+    rho = beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
+    if seen.own[CHANCE] >= 1.0 or risk_passes(index, seen, t, rho, stream):
         return rho
     return min(rho, seen.mean)
+
+
+@best.register(JointThompson)
+@best.register(JointDirichlet)
+def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) -> int:
+    """The permitted arm of the largest draw once tested, without drawing or testing every arm.
+
+    The arm of about the largest posterior mean is drawn first; of others, draws are made that are beyond what is surely
+    reached. Then the largest is tested, until what is the largest would be so even if it failed.
+    """
+    first = first_to_draw(state)
+    if first < 0:
+        return first
+    bar = _draw_untested(at(state.first, first), -math.inf, state.stream)
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.permitted and k != first:
+            bar = _draw_untested(arm, bar, state.stream)
+    while True:
+        winner, second = _largest_two(state)
+        arm = at(state.first, winner)
+        failed = min(arm.index, arm.reward.mean)
+        if arm.ceiling == SETTLED or failed > second:
+            return winner
+        if risk_passes(index, arm.reward, t, arm.index, state.stream):
+            return winner
+        arm.index = failed
+        arm.ceiling = SETTLED
+
+
+@inlined
+def _draw_untested(arm: Any, bar: float, stream: Stream) -> float:
+    """Draw an arm into its `index` where that is beyond `bar`, and say what is now surely reached.
+
+    `ceiling` notes whether the draw stands as it is, or a test may take its optimism.
+    """
+    arm.index = posterior_beyond(arm.reward, bar, stream)
+    if arm.reward.own[CHANCE] >= 1.0:
+        arm.ceiling = SETTLED
+        return max(bar, arm.index) if arm.index > bar else bar
+    arm.ceiling = 0.0
+    return max(bar, min(arm.index, arm.reward.mean)) if arm.index > bar else bar
+
+
+@inlined
+def _largest_two(state: State) -> tuple[int, float]:
+    """The permitted arm of the largest index, and the second largest index."""
+    winner, top, second = -1, -math.inf, -math.inf
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.permitted == 0:
+            continue
+        if arm.index > top:
+            winner, top, second = k, arm.index, top
+        elif arm.index > second:
+            second = arm.index
+    return winner, second
 
 
 @generic
@@ -290,14 +325,10 @@ def reward_given_safe(seen: Seen, stream: Stream) -> float:
 
 @compiled
 def risk_below(a: float, b: float, alpha: float, stream: Stream) -> float:
-    """A draw of Beta(a, b) given that it is at most alpha: by trying, and where that seldom succeeds by its quantile."""
+    """A draw of Beta(a, b) given that it is at most alpha: by trying, where that seldom succeeds by its quantile."""
     for _ in range(TRIES):
         sigma = beta(stream, a, b)
         if sigma <= alpha:
             return sigma
     share = binomial_tail(a, a + b - 1.0, alpha) * (1.0 - uniform(stream))
     return beta_quantile(a, b, share) if share > 0.0 else alpha
-
-
-best.register(JointThompson)(best_of_draws)
-best.register(JointDirichlet)(best_of_draws)

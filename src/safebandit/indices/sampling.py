@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from safebandit.arms import Numbers, Seen, State, at
 from safebandit.bounds import beta_quantile, binomial_tail
-from safebandit.dispatch import compiled, generic, inlined
+from safebandit.dispatch import compiled, inlined
 from safebandit.indices.interface import best, described, drawn, learn, lower, start, upper, width
 from safebandit.streams import Stream, beta, uniform
 
@@ -80,19 +80,6 @@ def posterior_limit(seen: Seen) -> float:
     return p + min(math.sqrt(0.5 * c), c + math.sqrt(c * (c + 2.0 * p)))
 
 
-@generic
-def beyond(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> float:
-    """A draw of the index, where it is above `bar`; where it is not, it may be NaN instead."""
-    raise NotImplementedError
-
-
-@beyond.register(Thompson)
-def thompson_beyond(index: Thompson, seen: Seen, t: int, bar: float, stream: Stream) -> float:
-    if bar >= seen.own[1]:
-        return posterior_beyond(seen, bar, stream)
-    return thompson_upper(index, seen, t, stream)
-
-
 @inlined
 def posterior_beyond(seen: Seen, bar: float, stream: Stream) -> float:
     """A draw of Beta(R+1, N-R+1) where it is above `bar`, else perhaps NaN: one uniform w settles most arms.
@@ -106,32 +93,41 @@ def posterior_beyond(seen: Seen, bar: float, stream: Stream) -> float:
     return beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
 
 
-@best.register(Thompson)
-def best_of_draws(index: Thompson, state: State, t: int) -> int:
-    """The permitted arm of the largest draw, without drawing every arm.
-
-    The arm of about the largest posterior mean (an index's first own number) is drawn; of the others it is asked whether
-    their draws are beyond that.
-    """
-    winner, mean = -1, -math.inf
+@inlined
+def first_to_draw(state: State) -> int:
+    """The permitted arm of about the largest posterior mean, the first own number; -1 if there is none."""
+    first, mean = -1, -math.inf
     for k in range(state.size):
         arm = at(state.first, k)
         arm.index = math.nan
         if arm.permitted and arm.reward.own[0] > mean:
-            winner, mean = k, arm.reward.own[0]
+            first, mean = k, arm.reward.own[0]
+    return first
+
+
+@best.register(Thompson)
+def best_of_thompson(index: Thompson, state: State, t: int) -> int:
+    """The permitted arm of the largest draw, without drawing every arm.
+
+    The arm of about the largest posterior mean is drawn, x. Another arm exceeds x with a chance of at most SCREEN
+    where x is above its own limit: one uniform then settles most rounds.
+    """
+    winner = first_to_draw(state)
     if winner < 0:
         return winner
     first, arm = winner, at(state.first, winner)
-    x = upper(index, arm.reward, t, state.stream)
+    x = thompson_upper(index, arm.reward, t, state.stream)
     arm.index = x
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted == 0 or k == first:
             continue
-        draw = beyond(index, arm.reward, t, x, state.stream)
-        arm.index = draw
-        if draw > x:
-            winner, x = k, draw
+        if x >= arm.reward.own[1]:
+            arm.index = posterior_beyond(arm.reward, x, state.stream)
+        else:
+            arm.index = thompson_upper(index, arm.reward, t, state.stream)
+        if arm.index > x:
+            winner, x = k, arm.index
     return winner
 
 

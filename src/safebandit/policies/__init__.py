@@ -4,22 +4,26 @@ from safebandit.policies.catalogue import (
     POLICIES,
     bwcr,
     docb,
+    joint_dirichlet,
+    joint_kl,
+    joint_ts,
     klbayes,
     naive_ts,
     pess,
     policy_from_text,
     policy_to_text,
     prepare,
+    safe_imed,
     slack_ts,
     topsi,
     tsbu,
 )
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
-from safebandit.policies.interface import HOLD, WAIT, begin, choose, learn_reward, learn_risk, look, widths
+from safebandit.policies.interface import HOLD, WAIT, begin, choose, learn_pair, learn_reward, learn_risk, look, widths
 from safebandit.policies.mixture import PolicyMixture
 
 __all__ = [
-    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb", "klbayes",
-    "learn_reward", "learn_risk", "look", "naive_ts", "pess", "policy_from_text", "policy_to_text", "prepare",
-    "slack_ts", "topsi", "tsbu", "widths",
+    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb",
+    "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learn_pair", "learn_reward", "learn_risk", "look", "naive_ts",
+    "pess", "policy_from_text", "policy_to_text", "prepare", "safe_imed", "slack_ts", "topsi", "tsbu", "widths",
 ]  # fmt: skip
