@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from safebandit.policies import PolicyMixture as PolicyMixture
     from safebandit.policies import bwcr as bwcr
     from safebandit.policies import docb as docb
+    from safebandit.policies import empirical_kl as empirical_kl
     from safebandit.policies import joint_dirichlet as joint_dirichlet
     from safebandit.policies import joint_kl as joint_kl
     from safebandit.policies import joint_ts as joint_ts
@@ -67,7 +68,7 @@ _HOMES = {
     ],
     "instances": ["Instance", "instance_by_name"],
     "policies": [
-        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes",
+        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes",
         "naive_ts", "pess", "safe_imed", "slack_ts", "topsi", "tsbu",
     ],
     "results": ["Result"],

@@ -11,10 +11,12 @@ import numpy as np
 from safebandit.errors import InstanceError, suggest
 from safebandit.instances import Instance, instance_by_name
 
-HORIZON, LONG = 20_000, 50_000
+HORIZON, LONG, VERY_LONG = 20_000, 50_000, 10_000_000
 TRIALS = 200
 # Where nu* = alpha the rare long runs decide, and 200 trials see too few of them.
 LIMIT_TRIALS = 1_000
+# The instance whose one unsafe arm's plays are drawn against the two theory lines.
+SLOPE = "dominated-slope"
 RANDOM_INSTANCES = 8
 _RANDOM_SEED = 2_023
 
@@ -128,6 +130,10 @@ def _dominated() -> list[Entry]:
             _bits([0.5, 0.3, 0.3], [0.3, 0.7, 0.7], 0.5),
         ),
         Entry(
+            SLOPE, "dominated", "one dominated arm, for ten million rounds: which theory line its plays follow",
+            _bits([0.5, 0.3], [0.3, 0.7], 0.5), VERY_LONG, 16,
+        ),
+        Entry(
             "dominated-five", "dominated", "five dominated arms, at different distances",
             _bits([0.5, 0.3, 0.3, 0.35, 0.25, 0.2], [0.3, 0.7, 0.65, 0.7, 0.75, 0.6], 0.5),
         ),
@@ -158,6 +164,10 @@ def _limit() -> list[Entry]:
             _bits(*dominated, -1.0), trials=LIMIT_TRIALS,
         ),
         Entry(
+            "limit-hazard", "limit", "mu = nu = (.4, .5), opposed as far as can be: bad luck starves the best arm",
+            _bits([0.4, 0.5], [0.4, 0.5], 0.5, [-2.0 / 3.0, -1.0]), LONG, LIMIT_TRIALS,
+        ),
+        Entry(
             "limit-comonotone", "limit", "mu = nu = (.4, .5, .6) with R = S exactly: a lucky reward is a risk",
             _bits([0.4, 0.5, 0.6], [0.4, 0.5, 0.6], 0.5, 1.0), trials=LIMIT_TRIALS,
         ),
@@ -185,6 +195,7 @@ def _shapes() -> list[Entry]:
             "rare-risk", "rare", "a rare, severe risk: means of 0.005 to 0.04, alpha 0.015",
             _bits([0.3, 0.5, 0.6, 0.7], [0.005, 0.01, 0.02, 0.04], 0.015), LONG,
         ),
+        Entry("two-risks", "risks", "five doses with two risks, each with its own limit", _named("dose-two-risks")),
         Entry(
             "all-safe", "safe", "every arm is safe: what the gate costs where it is not needed",
             _bits([0.4, 0.5, 0.6], [0.05, 0.1, 0.1], 0.3),

@@ -1,4 +1,6 @@
-"""The pictures: heat maps of instances x policies, and what a policy gains against what it risks at the limit."""
+"""The pictures: heat maps of instances x policies, what a policy gains against what it risks at the limit, and the plays
+of a dominated arm against the theory lines.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from safebandit.arena.collection import SLOPE
 from safebandit.arena.leaderboard import Overall, Score, Standing
-from safebandit.plots import COLOURS, MARKERS, new_figure, save
+from safebandit.arena.play import PER_DECADE
+from safebandit.plots import COLOURS, MARKERS, Line, draw_lines, new_figure, save
+from safebandit.theory import bounds_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from safebandit.arms import Numbers
 
 # Blue for less and red for more than 1: told apart by every kind of colour vision.
 COLOUR_MAP = "RdBu_r"
@@ -23,6 +30,8 @@ DARKEST = 8.0
 LIMIT_MARK = "†"
 # Policies within this factor of the baseline get a panel of their own beside those that are not.
 NEAR = 3.0
+# The picture of plays per log T begins here, and leaves out policies with more plays than this per log T.
+FIRST_DRAWN, MOST_PER_LOG = 100, 40.0
 FEW, MANY = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
@@ -66,6 +75,9 @@ def draw_all(standings: Sequence[Standing], leaderboard: Sequence[Overall], fold
     figures = {chart.name: heat_map(standings, policies, chart) for chart in MAPS}
     if any(row.mean_ratio_off_limit and row.worst_mean_at_limit.ratio for row in leaderboard):
         figures["trade-off"] = trade_off(leaderboard)
+    for one in standings:
+        if one.task.entry.name == SLOPE:
+            figures["dominated-slope"] = dominated_slope(one, policies)
     return {name: save(figure, folder / name) for name, figure in figures.items()}
 
 
@@ -158,6 +170,40 @@ def trade_off(leaderboard: Sequence[Overall]) -> Figure:
         axes[1].set_title("near the baseline", fontsize=9)
         _label_points(axes[1], near, near)
     return figure
+
+
+def dominated_slope(one: Standing, policies: Sequence[str]) -> Figure:
+    """Plays of the one dominated arm per log T against T, beside what the policies' bounds and the lower bound say.
+
+    Per log T a play count settles slowly, like log log T / log T: the growth over the last decades tells more.
+    """
+    times = one.result.specification.checkpoints.astype(float)
+    shown = times >= FIRST_DRAWN
+    figure, axes = new_figure(2)
+    drawn = [policy for policy in policies if policy in one.scores]
+    lines = {policy: one.result.curve(policy, "unsafe_plays").mean(axis=0)[shown] for policy in drawn}
+    logs = np.log(times[shown])
+    # Policies whose plays grow like a power of T would flatten the picture for all others.
+    slow = {policy: plays for policy, plays in lines.items() if plays[-1] < MOST_PER_LOG * logs[-1]}
+    draw_lines(axes[0], {policy: Line(times[shown], plays / logs) for policy, plays in slow.items()})
+    draw_lines(axes[1], {policy: Line(*_growth(times[shown], plays, logs)) for policy, plays in slow.items()})
+    bounds = bounds_of(one.task.entry.instance)
+    for axis in axes:
+        axis.axhline(bounds.unsafe_slope, color="black", linewidth=1, linestyle="--")
+        axis.axhline(bounds.lower_unsafe_slope, color="black", linewidth=1)
+        axis.set(xscale="log", xlabel="T")
+        for level, text in ((bounds.unsafe_slope, "1/max(d_<, d_>)"), (bounds.lower_unsafe_slope, "1/(d_< + d_>)")):
+            axis.annotate(text, (times[-1], level), ha="right", va="bottom", fontsize=8)
+    axes[0].set_ylabel("plays of the dominated arm / log T")
+    axes[1].set_ylabel("their growth: plays added / log T added, over two decades")
+    axes[0].legend(frameon=False, fontsize=7, ncols=2)
+    return figure
+
+
+def _growth(times: Numbers, plays: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
+    """Plays added per log T added over the last two decades, from where there are as many."""
+    back = 2 * PER_DECADE
+    return times[back:], (plays[back:] - plays[:-back]) / (logs[back:] - logs[:-back])
 
 
 def _plain_ticks(axis: Axes, digits: Sequence[float]) -> None:

@@ -28,7 +28,13 @@ td:first-child, th:first-child { position: sticky; left: 0; background: var(--pa
 nav a { display: inline-block; margin: 0 .9rem .2rem 0; font-size: .88rem; }
 """
 HEADINGS = {"mean": "mean", "median": "median", "q99": "99 %", "worst": "worst"}
-SHORT = {"mean": "mean regret", "q99": "99th percentile", "slope": "growth", "trade-off": "trade-off"}
+SHORT = {
+    "mean": "mean regret",
+    "q99": "99th percentile",
+    "slope": "growth",
+    "trade-off": "trade-off",
+    "dominated-slope": "slope",
+}
 MOST_ARMS = 12
 DASH = "-"
 
@@ -115,6 +121,13 @@ def _charts(arena: Arena, pictures: Mapping[str, Path]) -> list[str]:
             f"Across: geometric mean of the ratios of mean regret to {baseline} where the best arm's risk lies below "
             "alpha. Up: the worst ratio where it is exactly alpha. Lower left is better. Where some policies are far "
             "away, the second panel shows those near the baseline.",
+        ),
+        "dominated-slope": (
+            "A dominated arm for ten million rounds",
+            "How often an arm is played that is both worse and unsafe, reward and risk being independent. Left: plays per "
+            "log T. Right: plays added per log T added, over the last two decades, which settles sooner. Dashed: what the "
+            "bounds of the paper's policies promise, one over the larger divergence. Solid: the lower bound, one over "
+            "their sum. Policies that play it much more often are left out.",
         ),
     }
     # A column of a heat map keeps a readable width, and the picture scrolls where the page is narrower.

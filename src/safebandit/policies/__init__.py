@@ -4,6 +4,7 @@ from safebandit.policies.catalogue import (
     POLICIES,
     bwcr,
     docb,
+    empirical_kl,
     joint_dirichlet,
     joint_kl,
     joint_ts,
@@ -13,6 +14,7 @@ from safebandit.policies.catalogue import (
     policy_from_text,
     policy_to_text,
     prepare,
+    recommended,
     safe_imed,
     slack_ts,
     topsi,
@@ -23,7 +25,7 @@ from safebandit.policies.interface import HOLD, WAIT, begin, choose, learn_pair,
 from safebandit.policies.mixture import PolicyMixture
 
 __all__ = [
-    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb",
+    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb", "empirical_kl",
     "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learn_pair", "learn_reward", "learn_risk", "look", "naive_ts",
-    "pess", "policy_from_text", "policy_to_text", "prepare", "safe_imed", "slack_ts", "topsi", "tsbu", "widths",
+    "pess", "policy_from_text", "policy_to_text", "prepare", "recommended", "safe_imed", "slack_ts", "topsi", "tsbu", "widths",
 ]  # fmt: skip

@@ -12,6 +12,8 @@ from safebandit.indices import (
     IMED,
     BayesLower,
     Description,
+    EmpiricalLower,
+    EmpiricalUpper,
     JointDirichlet,
     JointThompson,
     JointUpper,
@@ -107,6 +109,15 @@ def slack_ts(slack: float = 0.25, when_none: Any = None) -> DoublyOptimistic:
     return DoublyOptimistic(Thompson(), SampledRisk(slack), when_none, each_first=False)
 
 
+@named_policy(
+    "play argmax U among arms with L <= alpha; U, L by K_inf of the outcomes' histogram",
+    "ours with empirical KL-UCB (Cappe et al. 2013): for outcomes that vary less than bits",
+)
+def empirical_kl(level: Level = Level.practical, bins: int = 32, when_none: Any = None) -> DoublyOptimistic:
+    """Doubly optimistic confidence bounds from the whole law of the outcomes, not from their means alone."""
+    return DoublyOptimistic(EmpiricalUpper(level, bins), EmpiricalLower(level, bins), when_none)
+
+
 class Evidence(IntEnum):
     """How evidence against an arm's safety is measured: N d_>(mean||alpha), or -log P(Bin(N, alpha) >= S)."""
 
@@ -171,6 +182,11 @@ def pess(
 ) -> PolicyMixture:
     """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe."""
     return PolicyMixture(KLUpper(level), KLUpper(level), safe_arm, safe_risk, when_none, each_first=False)
+
+
+def recommended(risks: int = 1) -> str:
+    """The policy to use where nothing speaks for another, by the arena's evidence."""
+    return "joint-dirichlet" if risks == 1 else "joint-ts:soft=1,head_start=1000"
 
 
 def reward_indices() -> dict[str, type]:
