@@ -63,13 +63,14 @@ _HOMES = {
     "errors": ["SafebanditError"],
     "indices": [
         "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "EmpiricalLower", "EmpiricalUpper",
-        "HoeffdingLower", "HoeffdingUpper", "IMED", "JointDirichlet", "JointThompson", "JointUpper", "KLLower", "KLUpper",
-        "SampledRisk", "Thompson", "VarianceLower", "VarianceUpper", "evidence", "lower", "permits", "steady", "upper",
+        "HoeffdingLower", "HoeffdingUpper", "IMED", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
+        "KLUpper", "SampledRisk", "Thompson", "VarianceLower", "VarianceUpper", "evidence", "lower", "permits",
+        "steady", "upper",
     ],
     "instances": ["Instance", "instance_by_name"],
     "policies": [
-        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes",
-        "naive_ts", "pess", "safe_imed", "slack_ts", "topsi", "tsbu",
+        "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts",
+        "klbayes", "naive_ts", "pess", "safe_imed", "slack_ts", "topsi", "tsbu",
     ],
     "results": ["Result"],
     "simulation": ["extend", "rerun", "simulate"],

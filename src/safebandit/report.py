@@ -8,9 +8,6 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from safebandit.version import __version__
 
@@ -93,15 +90,6 @@ def number(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
-
-
-def alpha_text(alpha: Any) -> str:
-    """The tolerated risk, or each of several, as people read it.
-
-    >>> alpha_text(0.21), alpha_text((0.2, 0.05))
-    ('0.21', '0.2, 0.05')
-    """
-    return ", ".join(f"{level:g}" for level in np.atleast_1d(alpha))
 
 
 def made_by(seed: int, seconds: float) -> str:

@@ -28,12 +28,11 @@ from safebandit.limits import (
     write_alpha,
 )
 from safebandit.naming import read_number
-from safebandit.policies import WAIT, policy_from_text, policy_to_text, prepare, widths
+from safebandit.policies import WAIT, policy_from_text, policy_to_text, prepare, recommended, widths
 from safebandit.streams import STATE, trial_streams
 from safebandit.version import __version__
 
 FORMAT = 1
-DEFAULT_POLICY = "tsbu"
 
 # What may be told of a unit's risks: a number, or with several of them one each, or some by name.
 AnyRisk: TypeAlias = float | Sequence[float | None] | Mapping[str, float | None]
@@ -87,7 +86,7 @@ class Trial:
 
     An arm is given out only while its units with unknown risk are fewer than those with known risk (one is always
     allowed), so that unresolved units do not pile up on an untested arm. While no arm is permissible, the trial
-    holds, unless its policy says otherwise (`when_none`).
+    holds, unless its policy says otherwise (`when_none`). Without a policy it takes the recommended one.
 
     With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
 
@@ -103,7 +102,7 @@ class Trial:
         self,
         arms: Sequence[str] | int,
         alpha: AnyAlpha,
-        policy: Any = DEFAULT_POLICY,
+        policy: Any = None,
         *,
         seed: int | None = None,
         risks: Sequence[str] | None = None,
@@ -112,6 +111,8 @@ class Trial:
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         self.limits = read_limits(alpha, named, TrialError)
         self.risks = read_risk_names(risks, len(self.limits), TrialError)
+        if policy is None:
+            policy = recommended(len(self.limits))
         self.policy = policy_from_text(policy) if isinstance(policy, str) else policy
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         self.seed = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))

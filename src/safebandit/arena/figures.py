@@ -1,6 +1,4 @@
-"""The pictures: heat maps of instances x policies, what a policy gains against what it risks at the limit, and the plays
-of a dominated arm against the theory lines.
-"""
+"""The pictures: heat maps, what a policy gains against what it risks at the limit, a dominated arm's plays."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 
 from safebandit.arena.collection import SLOPE
 from safebandit.arena.leaderboard import Overall, Score, Standing
-from safebandit.arena.play import PER_DECADE
+from safebandit.arena.play import DECADE, PER_DECADE
 from safebandit.plots import COLOURS, MARKERS, Line, draw_lines, new_figure, save
 from safebandit.theory import bounds_of
 
@@ -76,7 +74,8 @@ def draw_all(standings: Sequence[Standing], leaderboard: Sequence[Overall], fold
     if any(row.mean_ratio_off_limit and row.worst_mean_at_limit.ratio for row in leaderboard):
         figures["trade-off"] = trade_off(leaderboard)
     for one in standings:
-        if one.task.entry.name == SLOPE:
+        # Growth is measured over two decades.
+        if one.task.entry.name == SLOPE and one.task.horizon >= FIRST_DRAWN * DECADE**3:
             figures["dominated-slope"] = dominated_slope(one, policies)
     return {name: save(figure, folder / name) for name, figure in figures.items()}
 

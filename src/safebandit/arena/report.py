@@ -11,7 +11,8 @@ import numpy as np
 
 from safebandit.arena.figures import LIMIT_MARK, draw_all
 from safebandit.arena.leaderboard import STATISTICS, Extreme, Score, Standing, Statistic
-from safebandit.report import alpha_text, made_by, number, page, picture, table, write_text
+from safebandit.limits import show_alpha
+from safebandit.report import made_by, number, page, picture, table, write_text
 
 if TYPE_CHECKING:
     from safebandit.arena.run import Arena
@@ -124,10 +125,10 @@ def _charts(arena: Arena, pictures: Mapping[str, Path]) -> list[str]:
         ),
         "dominated-slope": (
             "A dominated arm for ten million rounds",
-            "How often an arm is played that is both worse and unsafe, reward and risk being independent. Left: plays per "
-            "log T. Right: plays added per log T added, over the last two decades, which settles sooner. Dashed: what the "
-            "bounds of the paper's policies promise, one over the larger divergence. Solid: the lower bound, one over "
-            "their sum. Policies that play it much more often are left out.",
+            "How often an arm is played that is both worse and unsafe, reward and risk being independent. Left: plays "
+            "per log T. Right: plays added per log T added, over the last two decades, which settles sooner. Dashed: "
+            "what the bounds of the paper's policies promise, one over the larger divergence. Solid: the lower bound, "
+            "one over their sum. Policies that play it much more often are left out.",
         ),
     }
     # A column of a heat map keeps a readable width, and the picture scrolls where the page is narrower.
@@ -176,7 +177,7 @@ def _instance(one: Standing, arena: Arena) -> str:
 def _problem(one: Standing) -> str:
     """The means, where they are few enough to be read."""
     instance = one.task.entry.instance
-    alpha = f"alpha {alpha_text(instance.alpha)}"
+    alpha = f"alpha {show_alpha(instance.alpha)}"
     if len(instance.arms) > MOST_ARMS:
         return f"{len(instance.arms)} arms, {len(instance.unsafe_arms)} of them unsafe; {alpha}."
     risks = "; ".join(f"nu ({_vector(risk)})" for risk in np.atleast_2d(instance.nu))

@@ -93,9 +93,14 @@ def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> St
 
 
 def _from_flags(given: dict[str, Any], problem: dict[str, Any]) -> Study:
-    from safebandit.study import Study
+    from safebandit.policies import recommended
+    from safebandit.study import Study, instance_from_entry
 
-    return Study.from_dict({"policies": ["docb", "topsi", "tsbu"], **given, "instances": [entry_from_flags(problem)]})
+    entry = entry_from_flags(problem)
+    if "policies" not in given:
+        risks = len(instance_from_entry(entry).limits)
+        given = {**given, "policies": [recommended(risks), "tsbu", "docb"]}
+    return Study.from_dict({**given, "instances": [entry]})
 
 
 def _checkpoints(text: str | None) -> str | list[int] | None:

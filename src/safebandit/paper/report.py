@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from safebandit.limits import show_alpha
 from safebandit.paper.evidence import FAILS, HOLDS, UNDECIDED, Part
 from safebandit.paper.runs import RUNS
-from safebandit.report import alpha_text, made_by, number, page, picture, table, write_text
+from safebandit.report import made_by, number, page, picture, table, write_text
 
 if TYPE_CHECKING:
     from safebandit.paper.claims import Judgement
@@ -127,7 +128,7 @@ def _foot(material: Material) -> str:
         rounds = result.trials * result.specification.horizon * len(result.policies)
         seconds = sum(result.seconds.get(policy, 0.0) for policy in result.policies)
         speed = f"{rounds / seconds:,.0f}" if seconds > 0 and all(speeds) else "-"
-        alpha = alpha_text(result.specification.instance.alpha)
+        alpha = show_alpha(result.specification.instance.alpha)
         rows.append([name, html.escape(RUNS[name].instance_name), alpha, f"{rounds:,}", speed])
     headings = ["simulation", "instance", "alpha", "rounds", "rounds per second of one core"]
     return (

@@ -26,6 +26,7 @@ from safebandit.policies.mixture import PolicyMixture
 
 __all__ = [
     "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb", "empirical_kl",
-    "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learn_pair", "learn_reward", "learn_risk", "look", "naive_ts",
-    "pess", "policy_from_text", "policy_to_text", "prepare", "recommended", "safe_imed", "slack_ts", "topsi", "tsbu", "widths",
+    "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learn_pair", "learn_reward", "learn_risk", "look",
+    "naive_ts", "pess", "policy_from_text", "policy_to_text", "prepare", "recommended", "safe_imed", "slack_ts",
+    "topsi", "tsbu", "widths",
 ]  # fmt: skip
