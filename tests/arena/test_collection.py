@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from safebandit.arena.collection import COLLECTION, at_limit, chosen_entries, random_instance
+from safebandit.arena.collection import COLLECTION, SLOPE, at_limit, chosen_entries, random_instance
 from safebandit.errors import InstanceError
 
 
@@ -20,6 +20,10 @@ def test_every_entry_says_why_and_can_be_played(entry):
     assert instance.name == entry.name
     assert instance.best_arm is not None
     assert (instance.costs > 0).any()
+    if entry.name == SLOPE:
+        # Ten million rounds of few trials, for one picture.
+        assert (entry.horizon, entry.trials) == (10_000_000, 16)
+        return
     assert entry.trials == (1_000 if at_limit(instance) else 200)
     assert 10_000 <= entry.horizon <= 50_000
 
@@ -28,8 +32,9 @@ def test_the_limit_is_where_the_best_arms_risk_is_alpha():
     limits = {name for name, entry in COLLECTION.items() if at_limit(entry.instance)}
     for name, entry in COLLECTION.items():
         instance = entry.instance
-        assert (name in limits) == (instance.nu[instance.best_arm] == instance.alpha)
-    assert {"policy-case-1", "bayes-schedules", "limit-opposed", "limit-comonotone"} <= limits
+        best = instance.risk_means[:, instance.best_arm]
+        assert (name in limits) == any(risk == alpha for risk, alpha in zip(best, instance.limits, strict=True))
+    assert {"policy-case-1", "bayes-schedules", "limit-opposed", "limit-hazard", "limit-comonotone"} <= limits
     assert "drug-trial-21" not in limits
 
 
