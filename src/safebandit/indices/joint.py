@@ -54,22 +54,26 @@ class IMED(NamedTuple):
 
 
 @described(
-    "U ~ Beta(R+1, N-R+1), at most the mean unless a test of chance exp(-evidence), or log t times it, is passed",
+    "U ~ Beta(R+1, N-R+1), at most the mean unless a test of chance exp(-evidence) (1 + soft log t) is passed",
     "ours: Thompson sampling with the lower bound's sum",
 )
 class JointThompson(NamedTuple):
-    """A posterior draw that loses its optimism where a draw of the risk is above alpha; `soft` passes more often."""
+    """A posterior draw that loses its optimism where the risk, drawn too, is above alpha; `soft` tests more leniently."""
 
     soft: float = 0.0
 
 
 @described(
-    "as joint-thompson, with R drawn given that S is at most alpha, from Dirichlet(1/2 + counts)",
+    "as joint-thompson; passed if one of 1 + soft log t draws of both means, reward at least U, has risk <= alpha",
     "ours: Thompson sampling for outcomes that depend on each other",
     one_risk=True,
 )
 class JointDirichlet(NamedTuple):
-    """A draw of the reward's mean given that the risk's is at most alpha, from the 2 x 2 table of both outcomes."""
+    """The same, with reward and risk drawn together from the 2 x 2 table of both outcomes, as they depend on each other.
+
+    A draw rho is tested among draws at least as large: where a reward that large comes with a safe risk, as when R = 1 - S,
+    it stands, and the two kinds of evidence, which are then one, are not counted twice. No draw exceeds Thompson sampling's.
+    """
 
     soft: float = 1.0
 

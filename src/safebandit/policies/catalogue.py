@@ -151,12 +151,12 @@ def safe_imed(
     "ours: Thompson sampling of both outcomes",
 )
 def joint_ts(soft: float = 0.0, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
-    """Thompson sampling in which reward and risk must both look good at once; `soft` tests log t times as leniently."""
+    """Thompson sampling in which reward and risk must both look good; `soft` tests log t times as leniently."""
     return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
 
 
 @named_policy(
-    "as joint-ts, with the reward drawn given that the risk is at most alpha, from Dirichlet(1/2 + counts)",
+    "as joint-ts, with reward and risk drawn together from Dirichlet(1/2 + counts of both outcomes)",
     "ours: for outcomes that depend on each other",
 )
 def joint_dirichlet(soft: float = 1.0, head_start: int = 1_000, when_none: Any = None) -> DoublyOptimistic:
