@@ -58,7 +58,7 @@ class IMED(NamedTuple):
     "ours: Thompson sampling with the lower bound's sum",
 )
 class JointThompson(NamedTuple):
-    """A posterior draw that loses its optimism where the risk, drawn too, is above alpha; `soft` tests more leniently."""
+    """A posterior draw that loses its optimism where the risk, drawn too, is above alpha; `soft` tests leniently."""
 
     soft: float = 0.0
 
@@ -69,10 +69,10 @@ class JointThompson(NamedTuple):
     one_risk=True,
 )
 class JointDirichlet(NamedTuple):
-    """The same, with reward and risk drawn together from the 2 x 2 table of both outcomes, as they depend on each other.
+    """The same, with reward and risk drawn together from the table of both outcomes, as they depend on each other.
 
-    A draw rho is tested among draws at least as large: where a reward that large comes with a safe risk, as when R = 1 - S,
-    it stands, and the two kinds of evidence, which are then one, are not counted twice. No draw exceeds Thompson sampling's.
+    A draw is tested among draws at least as large. Where a reward that large comes with a safe risk, as when R = 1 - S,
+    it stands: the two kinds of evidence are then one, and are not counted twice. No draw exceeds Thompson sampling's.
     """
 
     soft: float = 1.0
