@@ -29,8 +29,8 @@ from safebandit.streams import trial_streams
 from safebandit.trial import Trial
 
 POLICIES = (
-    "docb", "topsi", "tsbu", "klbayes", "joint-kl", "safe-imed", "joint-ts", "joint-dirichlet", "empirical-kl", "naive-ts",
-    "slack-ts", "bwcr", "pess",
+    "docb", "topsi", "tsbu", "klbayes", "joint-kl", "safe-imed", "joint-ts", "joint-dirichlet", "empirical-kl",
+    "naive-ts", "slack-ts", "bwcr", "pess",
 )  # fmt: skip
 COMMAND = (sys.executable, "-c", "from safebandit.cli import main; main()")
 GOALS = {"docb": 1 / 12, "topsi": 1 / 16, "tsbu": 1 / 16, "bwcr": 1 / 40, "pess": 1 / 40}
