@@ -97,7 +97,7 @@ KNOWN = ", ".join(sorted(POLICIES))
         ("kl-upper+kl-lowr", 'unknown safety index "kl-lowr"; did you mean "kl-lower"? known: '),
         ("kl-upper+", 'unknown safety index ""; known: '),
         ("tsbu:schedul=theory", 'policy "tsbu" has no parameter "schedul"; did you mean "schedule"? known: '),
-        ("kl-upper+kl-lower:levl=theory", 'unknown parameter "levl"; known: each_first, when_none'),
+        ("kl-upper+kl-lower:levl=theory", 'unknown parameter "levl"; known: each_first, head_start, when_none'),
         ("kl-upper+kl-lower:gate.level=theory", 'parameter "gate.level" must begin with "reward." or "safety.", or be'),
         ("kl-upper+kl-lower:reward.slack=1", 'reward index "kl-upper" has no parameter "slack"; known: level'),
         ("tsbu:schedule=quick", "schedule must be one of practical, theory, proof, got 'quick'"),
