@@ -226,7 +226,7 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
 @best.register(JointThompson)
 @best.register(JointDirichlet)
 def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) -> int:
-    """The permitted arm of the largest draw once tested, without drawing or testing every arm.
+    """The permitted arm of the largest draw once tested, ties at random, without drawing or testing every arm.
 
     The arm of about the largest posterior mean is drawn first; of others, draws are made that are beyond what is surely
     reached. Then the largest is tested, until what is the largest would be so even if it failed.
@@ -243,7 +243,10 @@ def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) 
         winner, second = _largest_two(state)
         arm = at(state.first, winner)
         failed = min(arm.index, arm.reward.mean)
-        if arm.ceiling == SETTLED or failed > second:
+        if arm.ceiling == SETTLED:
+            # Arms of equal means that lost their optimism tie.
+            return largest_index(state)
+        if failed > second:
             return winner
         if risk_passes(index, arm.reward, t, arm.index, state.stream):
             return winner
