@@ -56,6 +56,7 @@ class IMED(NamedTuple):
 @described(
     "U ~ Beta(R+1, N-R+1), at most the mean unless a test of chance exp(-evidence), or log t times it, is passed",
     "ours: Thompson sampling with the lower bound's sum",
+    not_negative=("soft",),
 )
 class JointThompson(NamedTuple):
     """A posterior draw that loses its optimism where a draw of the risk is above alpha; `soft` passes more often."""
@@ -66,6 +67,7 @@ class JointThompson(NamedTuple):
 @described(
     "as joint-thompson, with R drawn given that S is at most alpha, from Dirichlet(1/2 + counts)",
     "ours: Thompson sampling for outcomes that depend on each other",
+    not_negative=("soft",),
     one_risk=True,
 )
 class JointDirichlet(NamedTuple):
