@@ -319,8 +319,8 @@ def passes_jointly(table, chance, soft, t, rho, alpha, random):
     passed = np.zeros(rho.shape, bool)
     better = special.betaincc(n10 + n11 + 1, n00 + n01 + 1, rho)
     for _ in range(math.floor(tries)):
-        likely = random.random(rho.shape) < np.minimum(1.0, chance / better)
-        passed |= likely & (reward_given_safe(table, alpha, rho.size, random) >= rho)
+        likely = np.flatnonzero(random.random(rho.shape) < np.minimum(1.0, chance / better))
+        passed[likely] |= reward_given_safe(table, alpha, likely.size, random) >= rho[likely]
     return passed
 
 
