@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numba
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from safebandit.arms import NOTES, count_outcome, new_arms
 from safebandit.indices.interface import (
@@ -273,6 +273,85 @@ def betting_upper_index(level, grid, values, t):
     return 1.0 - (grid - 1) / grid
 
 
+def kl_evidence(plays, total, alpha):
+    """N d_>(mean||alpha) of arms, in nats."""
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    mean = np.minimum(1.0, total / np.maximum(plays, 1))
+    return np.where(mean > alpha, plays * divergence(mean, alpha), 0.0)
+
+
+def tail_evidence(plays, ones, alpha):
+    """-log P(Bin(N, alpha) >= S) of arms whose S is above N alpha, else 0."""
+    plays, ones = np.asarray(plays, float), np.asarray(ones, float)
+    with np.errstate(divide="ignore"):
+        return np.where(ones > alpha * plays, -stats.binom.logsf(ones - 1, plays, alpha), 0.0)
+
+
+def joint_upper_index(level, plays, total, t, against):
+    """KL-UCB with what the evidence against an arm's safety leaves of the budget; the mean where it leaves nothing."""
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    n = np.maximum(plays, 1)
+    mean = np.minimum(1.0, total / n)
+    left = np.maximum(0.0, budget(level, t) - against)
+    return np.where(plays == 0, 1.0, np.where(left > 0.0, kl_upper(mean, left / n), mean))
+
+
+def imed_costs(plays, total, permissible, t, against, discount):
+    """What speaks against each arm, all of them played; infinity for an arm that is not permissible."""
+    mean = np.minimum(1.0, total / plays)
+    largest = mean[permissible].max()
+    reward = np.where(mean < largest, plays * divergence(mean, largest), 0.0)
+    risk = np.maximum(0.0, against - discount * math.log(1.0 + math.log(t)))
+    return np.where(permissible, reward + risk + np.log(plays), np.inf)
+
+
+def passes_independently(table, chance, soft, t, rho, alpha, random):
+    """joint-ts: whether each draw keeps its optimism, with the evidence's own chance."""
+    return random.random(rho.shape) < chance * (1.0 + soft * math.log(t))
+
+
+def passes_jointly(table, chance, soft, t, rho, alpha, random):
+    """joint-dirichlet: whether one of some draws of both means whose reward is at least rho is safe."""
+    n00, n01, n10, n11 = table
+    tries = 1.0 + soft * math.log(t)
+    if chance * tries >= 1.0:
+        return np.ones(rho.shape, bool)
+    passed = np.zeros(rho.shape, bool)
+    better = special.betaincc(n10 + n11 + 1, n00 + n01 + 1, rho)
+    for _ in range(math.floor(tries)):
+        likely = np.flatnonzero(random.random(rho.shape) < np.minimum(1.0, chance / better))
+        passed[likely] |= reward_given_safe(table, alpha, likely.size, random) >= rho[likely]
+    return passed
+
+
+def risk_below(a, b, alpha, size, random):
+    """Draws of Beta(a, b) given that they are at most alpha, by their quantiles."""
+    return special.betaincinv(a, b, special.betainc(a, b, alpha) * random.random(size))
+
+
+def reward_given_safe(table, alpha, size, random):
+    """Draws of the mean reward given a risk of at most alpha; `table` counts (reward, risk) = 00, 01, 10, 11."""
+    n00, n01, n10, n11 = table
+    sigma = risk_below(n01 + n11, n00 + n10 + 1, alpha, size, random) if n01 + n11 else np.zeros(size)
+    with_risk, without = random.beta(n11 + 0.5, n01 + 0.5, size), random.beta(n10 + 0.5, n00 + 0.5, size)
+    return sigma * with_risk + (1.0 - sigma) * without
+
+
+def joint_draws(tables, passes, soft, t, alpha, size, random):
+    """Who wins how often: every arm drawn, every arm against which there is evidence tested, ties at random."""
+    values = np.empty((len(tables), size))
+    for k, table in enumerate(tables):
+        plays, ones, risks = sum(table), table[2] + table[3], table[1] + table[3]
+        rho = random.beta(ones + 1, plays - ones + 1, size)
+        against = float(tail_evidence(plays, risks, alpha))
+        if against > 0.0:
+            kept = passes(table, math.exp(-against), soft, t, rho, alpha, random)
+            rho = np.where(kept, rho, np.minimum(rho, ones / plays))
+        values[k] = rho
+    lots = np.where(values == values.max(axis=0), random.random(values.shape), -1.0)
+    return np.bincount(lots.argmax(axis=0), minlength=len(tables))
+
+
 def reduced_bit(key, play, value):
     """The bit that stands for an outcome between 0 and 1: SplitMix64's finaliser, in whole numbers of Python."""
     if value in (0, 1):
@@ -359,8 +438,9 @@ class Asked:
         self.stream = streams.policy.copy()
         self.arms = new_arms(streams.keys, (2, 2))
 
-    def __call__(self, plays, ones, t, *, total=None, pending=0, bar=0.5, before=0.0):
+    def __call__(self, plays, ones, t, *, total=None, pending=0, bar=0.5, before=0.0, own=0.0):
         reward = self.arms["reward"]
+        reward["own"][:, 0] = own
         reward["plays"], reward["ones"], reward["pending"] = plays, ones, pending
         reward["total"] = ones if total is None else total
         reward["mean"] = np.minimum(1.0, reward["total"] / plays) if plays > 0 else 0.0

@@ -80,7 +80,7 @@ def near(values, best):
 class Paper:
     """A policy by the book: all indices of all arms, in every round.
 
-    With m risks an arm is permissible if every risk is, by an index of round m t.
+    With m risks an arm is permissible if every risk is, by an index of round m t; with a head start, of m (t + t0).
     """
 
     def __init__(self, text, instance, seed):
@@ -95,7 +95,7 @@ class Paper:
         """The arms that may be played in this round: one, or those that tie; HELD alone where it holds."""
         if self.policy.each_first and self.t <= self.arms:
             return {self.t - 1}
-        index, clock = RISKS[type(self.policy.safety).__name__], len(self.limits) * self.t
+        index, clock = RISKS[type(self.policy.safety).__name__], len(self.limits) * (self.t + self.policy.head_start)
         excess, safe, unclear = [], [], []
         for risk, alpha in zip(self.risks, self.limits, strict=True):
             lower = index(self.policy.safety, risk, clock, alpha)
@@ -113,14 +113,17 @@ class Paper:
 
     def among(self, permissible, excess):
         if permissible.any():
-            upper = REWARDS[type(self.policy.reward).__name__](self.policy.reward, self.reward, self.t, None)
-            upper = np.where(permissible, upper, -np.inf)
-            return near(upper, upper.max())
+            return self.best(permissible)
         if self.policy.when_none == "hold":
             return {HELD}
         if self.policy.when_none in (None, "least_risky"):
             return near(excess, excess.min())
         return {self.instance.arms.index(self.policy.when_none)}
+
+    def best(self, permissible):
+        upper = REWARDS[type(self.policy.reward).__name__](self.policy.reward, self.reward, self.t, None)
+        upper = np.where(permissible, upper, -np.inf)
+        return near(upper, upper.max())
 
     def play(self, k):
         play = int(self.reward["plays"][k])
@@ -133,9 +136,9 @@ class Paper:
         self.t += 1
 
 
-def assert_replayed(text, instance, horizon, seed):
+def assert_replayed(text, instance, horizon, seed, book=Paper):
     """The simulator plays what the paper plays; returns how many rounds left it no choice, and its decisions."""
-    paper = Paper(text, instance, seed)
+    paper = book(text, instance, seed)
     decided = 0
     played = plain.decisions(text, instance, horizon, seed)
     for i, k in enumerate(played.tolist()):

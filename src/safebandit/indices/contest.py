@@ -42,7 +42,8 @@ def largest_index(state: State) -> int:
     best, top, ties = -1, -np.inf, 0
     for k in range(state.size):
         index = at(state.first, k).index
-        if index > top:
+        # The first number counts even if it is minus infinity.
+        if index > top or (best < 0 and index == top):
             best, top, ties = k, index, 1
         elif index == top:
             ties += 1

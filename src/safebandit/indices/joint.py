@@ -56,6 +56,7 @@ class IMED(NamedTuple):
 @described(
     "U ~ Beta(R+1, N-R+1), at most the mean unless a test of chance exp(-evidence) (1 + soft log t) is passed",
     "ours: Thompson sampling with the lower bound's sum",
+    not_negative=("soft",),
 )
 class JointThompson(NamedTuple):
     """A posterior draw that loses its optimism where the risk, drawn too, is above alpha; `soft` tests leniently."""
@@ -66,6 +67,7 @@ class JointThompson(NamedTuple):
 @described(
     "as joint-thompson; passed if one of 1 + soft log t draws of both means, reward at least U, has risk <= alpha",
     "ours: Thompson sampling for outcomes that depend on each other",
+    not_negative=("soft",),
     one_risk=True,
 )
 class JointDirichlet(NamedTuple):
@@ -230,7 +232,7 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
 @best.register(JointThompson)
 @best.register(JointDirichlet)
 def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) -> int:
-    """The permitted arm of the largest draw once tested, without drawing or testing every arm.
+    """The permitted arm of the largest draw once tested, ties at random, without drawing or testing every arm.
 
     The arm of about the largest posterior mean is drawn first; of others, draws are made that are beyond what is surely
     reached. Then the largest is tested, until what is the largest would be so even if it failed.
@@ -247,7 +249,10 @@ def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) 
         winner, second = _largest_two(state)
         arm = at(state.first, winner)
         failed = min(arm.index, arm.reward.mean)
-        if arm.ceiling == SETTLED or failed > second:
+        if arm.ceiling == SETTLED:
+            # Arms of equal means that lost their optimism tie.
+            return largest_index(state)
+        if failed > second:
             return winner
         if risk_passes(index, arm.reward, t, arm.index, state.stream):
             return winner
