@@ -45,6 +45,15 @@ class Careless(Joint):
         return np.zeros(self.arms)
 
 
+class Covetous(Joint):
+    """safe-imed for one who measures permissible arms by the largest mean of all arms."""
+
+    def best(self, permissible):
+        plays, total, everyone = self.reward["plays"], self.reward["total"], np.ones(self.arms, bool)
+        costs = plain.imed_costs(plays, total, everyone, self.t, self.against(), self.policy.reward.discount)
+        return near(np.where(permissible, costs, np.inf), costs[permissible].min())
+
+
 REPLAYED = [
     "joint-kl",
     "joint-kl:level=theory",
@@ -86,6 +95,11 @@ def test_some_thousand_rounds_of_the_drug_trial(text):
 def test_the_replay_would_notice_that_evidence_is_forgotten(text, instance):
     with pytest.raises(AssertionError, match="but the paper plays"):
         assert_replayed(text, instance, 400, seed=3, book=Careless)
+
+
+def test_the_replay_would_notice_that_unsafe_arms_set_the_bar():
+    with pytest.raises(AssertionError, match="but the paper plays"):
+        assert_replayed("safe-imed", INSTANCES["no risk tolerated"], 400, seed=3, book=Covetous)
 
 
 @pytest.mark.parametrize("when_none", ["least_risky", "hold", "1"])
