@@ -159,10 +159,11 @@ def best_of_imed(index: IMED, state: State, t: int) -> int:
 @inlined
 def imed_cost(seen: Seen, largest: float, forgiven: float) -> float:
     """N d_<(mean||largest) + max(0, evidence - forgiven) + log N; minus infinity for an arm that was never played."""
-    if seen.plays == 0:
-        return -math.inf if seen.pending == 0 else math.log(seen.pending)
     plays = seen.plays + seen.pending
-    return plays * divergence_below(seen.mean, largest) + max(0.0, seen.own[0] - forgiven) + math.log(plays)
+    if plays == 0:
+        return -math.inf
+    against = divergence_below(seen.mean, largest) if seen.plays > 0 else 0.0
+    return plays * against + max(0.0, seen.own[0] - forgiven) + math.log(plays)
 
 
 # --- JointThompson and JointDirichlet ---
