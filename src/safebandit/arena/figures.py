@@ -29,7 +29,7 @@ LIMIT_MARK = "†"
 # Policies within this factor of the baseline get a panel of their own beside those that are not.
 NEAR = 3.0
 # The picture of plays per log T begins here, and leaves out policies with more plays than this per log T.
-FIRST_DRAWN, MOST_PER_LOG = 100, 40.0
+FIRST_DRAWN, MOST_PER_LOG = 100, 11.0
 FEW, MANY = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
@@ -190,12 +190,14 @@ def dominated_slope(one: Standing, policies: Sequence[str]) -> Figure:
     for axis in axes:
         axis.axhline(bounds.unsafe_slope, color="black", linewidth=1, linestyle="--")
         axis.axhline(bounds.lower_unsafe_slope, color="black", linewidth=1)
-        axis.set(xscale="log", xlabel="T")
+        axis.set(xscale="log", xlabel="T", ylim=(0.0, max(axis.get_ylim()[1], 1.15 * bounds.unsafe_slope)))
         for level, text in ((bounds.unsafe_slope, "1/max(d_<, d_>)"), (bounds.lower_unsafe_slope, "1/(d_< + d_>)")):
-            axis.annotate(text, (times[-1], level), ha="right", va="bottom", fontsize=8)
+            axis.annotate(
+                text, (times[-1], level), (0, 4), textcoords="offset points", ha="right", va="bottom", fontsize=8
+            )
     axes[0].set_ylabel("plays of the dominated arm / log T")
-    axes[1].set_ylabel("their growth: plays added / log T added, over two decades")
-    axes[0].legend(frameon=False, fontsize=7, ncols=2)
+    axes[1].set_ylabel("plays added / log T added")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=8, ncols=6)
     return figure
 
 
