@@ -99,7 +99,7 @@ def _from_flags(given: dict[str, Any], problem: dict[str, Any]) -> Study:
     entry = entry_from_flags(problem)
     if "policies" not in given:
         risks = len(instance_from_entry(entry).limits)
-        given = {**given, "policies": [recommended(risks), "tsbu", "docb"]}
+        given = {**given, "policies": list(dict.fromkeys([recommended(risks), "tsbu", "docb"]))}
     return Study.from_dict({**given, "instances": [entry]})
 
 

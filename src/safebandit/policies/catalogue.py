@@ -186,7 +186,7 @@ def pess(
 
 def recommended(risks: int = 1) -> str:
     """The policy to use where nothing speaks for another, by the arena's evidence."""
-    return "joint-dirichlet" if risks == 1 else "joint-ts:soft=1,head_start=1000"
+    return "joint-dirichlet" if risks == 1 else "tsbu"
 
 
 def reward_indices() -> dict[str, type]:
