@@ -205,7 +205,7 @@ def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> 
 @learn.register(JointThompson)
 @learn.register(JointDirichlet)
 def joint_sample_learn(index: JointThompson | JointDirichlet, seen: Seen) -> None:
-    seen.own[0] = seen.ones / (seen.plays + 1.0)
+    seen.own[0] = seen.ones * (1.0 / (seen.plays + 1.0))
     seen.own[1] = posterior_limit(seen)
 
 

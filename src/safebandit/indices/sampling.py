@@ -64,7 +64,7 @@ def thompson_start(index: Thompson, own: Numbers) -> None:
 @learn.register(Thompson)
 def thompson_learn(index: Thompson, seen: Seen) -> None:
     """The arm's own numbers: about its posterior mean, and a limit that a draw exceeds with chance at most SCREEN."""
-    seen.own[0] = seen.ones / (seen.plays + 1.0)
+    seen.own[0] = seen.ones * (1.0 / (seen.plays + 1.0))
     seen.own[1] = posterior_limit(seen) if index.prior_a == 1.0 and index.prior_b == 1.0 else math.inf
 
 
