@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from safebandit.indices import JointUpper, KLUpper, Level
-from safebandit.indices.joint import ALPHA, CHANCE, TABLE, TRIES, reward_given_safe, risk_below
+from safebandit.indices.joint_sampling import ALPHA, CHANCE, TABLE, TRIES, reward_given_safe, risk_below
 from safebandit.streams import trial_streams
 
 from .. import plain

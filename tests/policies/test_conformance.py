@@ -8,7 +8,7 @@ from safebandit.errors import PolicyError
 from safebandit.indices import DESCRIPTIONS
 from safebandit.instances import draw
 from safebandit.policies import POLICIES, DoublyOptimistic, PolicyMixture, policy_from_text, policy_to_text
-from safebandit.policies.catalogue import reward_indices, safety_indices
+from safebandit.policies.texts import reward_indices, safety_indices
 from safebandit.streams import trial_streams
 
 from .. import plain

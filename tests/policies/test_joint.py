@@ -8,7 +8,7 @@ import pytest
 from safebandit import Instance, Trial, simulate
 from safebandit.errors import PolicyError
 from safebandit.indices import DESCRIPTIONS, IMED, JointDirichlet, JointThompson, JointUpper, KLLower
-from safebandit.indices.joint import TABLE
+from safebandit.indices.joint_sampling import TABLE
 from safebandit.policies import DoublyOptimistic, policy_from_text, policy_to_text, prepare
 from safebandit.streams import trial_streams
 

@@ -36,7 +36,8 @@ def policies(json: Json = False) -> None:
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
     """Every policy and index that there is, as the tables and the docs show them."""
-    from safebandit.policies.catalogue import POLICIES, reward_indices, safety_indices
+    from safebandit.policies import POLICIES
+    from safebandit.policies.texts import reward_indices, safety_indices
 
     listed = [
         {

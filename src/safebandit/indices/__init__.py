@@ -22,7 +22,8 @@ from safebandit.indices.interface import (
     upper,
     width,
 )
-from safebandit.indices.joint import IMED, JointDirichlet, JointThompson, JointUpper
+from safebandit.indices.joint import IMED, JointUpper
+from safebandit.indices.joint_sampling import JointDirichlet, JointThompson
 from safebandit.indices.kl import KLLower, KLUpper, Level
 from safebandit.indices.sampling import SampledRisk, Thompson
 from safebandit.indices.variance import VarianceLower, VarianceUpper

@@ -11,18 +11,17 @@ from safebandit.policies.catalogue import (
     klbayes,
     naive_ts,
     pess,
-    policy_from_text,
-    policy_to_text,
-    prepare,
     recommended,
     safe_imed,
     slack_ts,
     topsi,
     tsbu,
 )
+from safebandit.policies.door import prepare
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.policies.interface import HOLD, WAIT, begin, choose, learn_pair, learn_reward, learn_risk, look, widths
 from safebandit.policies.mixture import PolicyMixture
+from safebandit.policies.texts import policy_from_text, policy_to_text
 
 __all__ = [
     "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "PolicyMixture", "begin", "bwcr", "choose", "docb", "empirical_kl",
