@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from scipy import special, stats
 
-from safebandit.arms import NOTES, count_outcome, new_arms
+from safebandit.arms import EVERY, count_outcome, new_arms, new_memory
 from safebandit.indices.interface import (
     evidence,
     exceeds,
@@ -370,9 +370,9 @@ class Bench:
         self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky", limits=(alpha,))
         self.kernels = kernels_for(self.policy)
         streams = trial_streams(seed, 0, count)
-        self.stream = streams.policy.copy()
-        self.arms = new_arms(streams.keys, widths(self.policy))
-        self.known = (self.policy, self.arms, self.stream, np.zeros(1, NOTES), (alpha,))
+        self.memory = new_memory(streams.keys, streams.policy.copy(), widths(self.policy))
+        self.arms, self.stream = self.memory.arms, self.memory.streams
+        self.known = (self.policy, self.memory, (alpha,))
         self.kernels.begin(*self.known)
 
     def learn(self, k, reward, risk):
@@ -397,6 +397,8 @@ class Bench:
         return table[:, [3, 0, 1]]
 
     def decide(self, t):
+        """A decision from what the arms' counts are now, also where a test has set them."""
+        self.memory.notes["changed"] = EVERY
         return self.kernels.decide(*self.known, t)
 
 
@@ -405,14 +407,14 @@ def decisions(policy, instance, horizon, seed, trial=0):
     count = len(instance.mu)
     ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
     random = trial_streams(seed, trial, count)
-    arms = new_arms(random.keys, widths(ready), len(instance.limits))[None, :].copy()
+    memory = new_memory(random.keys[None, :], random.policy.copy(), widths(ready), len(instance.limits))
     outcomes = np.zeros((1, count), STATE)
     outcomes[0] = random.arms
     out = empty_trials(1, horizon, count, len(instance.limits))
     costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
     kernels_for(ready, instance.law).run_trials(
         ready, instance.law, instance.limits, costs, np.arange(1, horizon + 1),
-        arms, random.policy.copy(), np.zeros(1, NOTES), outcomes, out, np.zeros(1, np.int64),
+        memory, outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
     return np.diff(out.regret[0], prepend=0.0).astype(int) - 1
 

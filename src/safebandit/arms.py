@@ -10,7 +10,8 @@ first, so that `at(arm.risk, j)` is risk j)
     ones     the same after the Bernoulli reduction (equal where outcomes are bits)
     mean     total / plays, 0 before the first
 
-The rest are notes that a policy takes to skip work whose outcome is certain; they never change a decision.
+The rest are notes that a policy takes to skip work whose outcome is certain. What a search through all arms reads of
+each of them lies close together, in the front: with a thousand arms their records would not fit in the nearest cache.
 """
 
 from __future__ import annotations
@@ -25,14 +26,40 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from safebandit.dispatch import inlined
-from safebandit.streams import Stream, bernoulli_bit
+from safebandit.streams import Stream, Streams, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.float64]
 Seen: TypeAlias = Any  # one quantity of one arm, a record with the fields above
 Arms: TypeAlias = NDArray[np.void]
 
-NOTES = np.dtype([("leader", "i8")])
+# A policy's notes; all 0 says that nothing is known. `changed` is EVERY, NONE, or 1 + the only arm that learnt since the
+# last decision. `gates_at` is the round in which a closed gate may open, `gates_seen` how far that was looked for.
+# The rest belong to the search for the largest index: the last winner, until when its bounds hold, what it tried last.
+NOTES = np.dtype(
+    [
+        ("changed", "i8"),
+        ("gates_at", "i8"),
+        ("gates_seen", "i8"),
+        ("open_arms", "i8"),
+        ("safe_arms", "i8"),
+        ("unplayed", "i8"),
+        ("leader", "i8"),
+        ("until", "i8"),
+        ("bar", "f8"),
+        ("top", "i8"),
+        ("second", "f8"),
+        ("work", "i8"),
+    ]
+)
+EVERY, NONE = 0, -1
+NEVER = 1 << 62
+
+# Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known; of a steady
+# index at most `reach` + `slope` x, of a drawn one the chance that it exceeds the bar. `calm` is the chance that none of
+# a block of arms does so, kept at the block's first arm; 0 where that is not known.
+FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("calm", "f8")])
+BLOCK = 32
 
 
 class State(NamedTuple):
@@ -45,6 +72,20 @@ class State(NamedTuple):
     size: int
     stream: Stream
     notes: Any
+    front: Any
+
+
+class Memory(NamedTuple):
+    """The arrays behind a state: of one trial, or of many, one per row."""
+
+    arms: Arms
+    streams: Streams
+    notes: NDArray[np.void]
+    front: NDArray[np.void]
+
+    def copy(self) -> Memory:
+        """Another memory that knows the same."""
+        return Memory(*(array.copy() for array in self))
 
 
 def quantity_type(width: int) -> np.dtype[np.void]:
@@ -74,17 +115,23 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int], risks: int = 1) 
             ("ceiling", "f8"),
             ("risk_bound", "f8"),
             ("excess", "f8"),
-            ("until", "i8"),
             ("ask_gate_at", "i8"),
+            ("next", "i8"),
             ("available", "i8"),
             ("safe", "i8"),
             ("permitted", "i8"),
         ]
     )
-    arms = np.zeros(len(keys), record)
+    arms = np.zeros(keys.shape, record)
     arms["key"] = keys
     arms["available"] = 1
     return arms
+
+
+def new_memory(keys: NDArray[np.uint64], streams: Streams, widths: tuple[int, int], risks: int = 1) -> Memory:
+    """The memory of one trial before its first play, or of many: a row of keys and a stream for each."""
+    arms = new_arms(keys, widths, risks)
+    return Memory(arms, streams, np.zeros(len(streams), NOTES), np.zeros(arms.shape, FRONT))
 
 
 def _record_at(typing_context: Any, first: Any, k: Any) -> Any:
@@ -98,6 +145,24 @@ def _record_at(typing_context: Any, first: Any, k: Any) -> Any:
 
 # The record `k` places after `first` in their array: at(first, k).
 at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
+
+
+@inlined
+def note_change(state: State, k: int) -> None:
+    """Note that arm k has learnt something: what was noted of it no longer holds."""
+    notes = state.notes
+    if notes.changed != k + 1:
+        notes.changed = k + 1 if notes.changed == NONE else EVERY
+    set_reach(state, k, np.inf if at(state.first, k).permitted else -np.inf)
+
+
+@inlined
+def set_reach(state: State, k: int, reach: float) -> None:
+    """Set what arm k can reach, at any x; minus infinity closes it, infinity says that it is not known."""
+    place = at(state.front, k)
+    place.reach = reach
+    place.slope = 0.0
+    at(state.front, k & -BLOCK).calm = 0.0
 
 
 @inlined

@@ -12,6 +12,7 @@ from safebandit.dispatch import compiled, inlined
 
 SERIES_BELOW = 0.01
 NEWTON_STEPS = 60
+NEAR_STEPS = 3
 HALF_LOG_TWO_PI = 0.9189385332046727
 TINY = 1e-300
 # Below this the carried tail has lost digits to rounding, and is computed afresh.
@@ -90,6 +91,30 @@ def kl_upper(p: float, budget: float) -> float:
 
 
 @inlined
+def kl_exceeds(p: float, n: float, budget: float, bar: float) -> bool:
+    """Whether kl_upper(p, budget / n) > bar, without inverting: n d(p||bar) < budget.
+
+    Where p is near the bar, the first terms of the divergence's series bound it from both sides, and mostly decide.
+
+    >>> kl_exceeds(0.5, 100, 10.0, 0.71), kl_exceeds(0.5, 100, 10.0, 0.72)
+    (True, False)
+    """
+    if p > bar:
+        return True
+    width = bar * (1.0 - bar)
+    gap = bar - p
+    if gap < 0.25 * width:
+        x, y = gap * bar / width, gap * (1.0 - bar) / width
+        first = bar * y * y * (0.5 + y / 6.0) + (1.0 - bar) * x * x * (0.5 - x / 6.0)
+        rest = bar * y * y * y * y / 6.0 + (1.0 - bar) * x * x * x * x / 12.0
+        if n * (first + rest) < budget:
+            return True
+        if n * first >= budget:
+            return False
+    return n * divergence(p, bar) < budget
+
+
+@inlined
 def _descend(p: float, budget: float, q: float, highest: float) -> float:
     """Newton's method from q to the root; `highest` lies right of it."""
     for i in range(NEWTON_STEPS):
@@ -110,14 +135,18 @@ def _descend(p: float, budget: float, q: float, highest: float) -> float:
 @inlined
 def kl_upper_near(p: float, budget: float, start: float) -> float:
     """The same as `kl_upper` to 1e-10, sooner where `start` is near it: an index of a round ago, or of a play ago."""
-    if p + 1e-6 < start < 1.0:
-        step = (divergence(p, start) - budget) * start * (1.0 - start) / (start - p)
-        q = start - step
-        # The error after a step is about its square over the distance to p or 1.
-        if abs(step) <= 1e-5 * min(start - p, 1.0 - start):
+    q = start
+    for _ in range(NEAR_STEPS):
+        gap = q - p
+        if gap < 1e-6 or q >= 1.0:
+            break
+        step = (divergence(p, q) - budget) * q * (1.0 - q) / gap
+        q -= step
+        # The error after a step is about its square over twice the distance to p and to 1.
+        if step * step <= 1e-10 * gap * (1.0 - q):
             return max(p, q)
-        if abs(step) <= 0.25 * (start - p) and q < 1.0:
-            return _descend(p, budget, q, 1.0)
+        if abs(step) > 0.25 * gap:
+            break
     return kl_upper(p, budget)
 
 
@@ -206,11 +235,14 @@ def binomial_tail(s: float, n: float, p: float) -> float:
 
 
 @inlined
-def next_tail(tail: float, mass: float, s: int, n: int, p: float, risk: int) -> tuple[float, float]:
+def next_tail(
+    tail: float, mass: float, s: int, n: int, p: float, risk: int, refresh_below: float = TAIL_REFRESH_BELOW
+) -> tuple[float, float]:
     """(P(Bin >= s), P(Bin = s)) after one more play, in O(1): n -> n + 1, and s -> s + 1 where `risk` is 1.
 
     `mass` = 0 says that the pair is not carried: the arm lies far below p, its tail is at least 1/2 and stands
-    as 1, until s exceeds n p. The pair is computed afresh there, where rounding could matter, and now and then.
+    as 1, until s exceeds n p. The pair is computed afresh there, where rounding could matter, and now and then; the
+    absolute error stays below 1e-11 also where `refresh_below` is minus infinity.
 
     >>> next_tail(1.0, 1.0, 0, 0, 0.25, 1)
     (0.25, 0.25)
@@ -224,7 +256,7 @@ def next_tail(tail: float, mass: float, s: int, n: int, p: float, risk: int) -> 
             mass *= p * (n + 1.0) / (s + 1.0)
     s += risk
     n += 1
-    if mass > TINY and tail >= TAIL_REFRESH_BELOW and n % TAIL_REFRESH_EVERY != 0:
+    if mass > TINY and tail >= refresh_below and n % TAIL_REFRESH_EVERY != 0:
         return min(1.0, tail), mass
     mass = binomial_pmf(s, n, p)
     if mass <= TINY and s <= n * p:

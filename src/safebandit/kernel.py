@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.arms import Arms, Counts, Numbers, State, at
+from safebandit.arms import Counts, Memory, Numbers, State, at
 from safebandit.dispatch import compiled, compiled_here
 from safebandit.instances.laws import draw_reward, draw_risk
 from safebandit.policies.interface import Limits, begin, choose, learn_pair, learn_reward, learn_risk, look
@@ -60,9 +60,7 @@ def _run_trials(
     limits: Limits,
     costs: Costs,
     checkpoints: Counts,
-    arms: Arms,
-    streams: Streams,
-    notes: Any,
+    memory: Memory,
     outcomes: Streams,
     out: Trials,
     stop: Counts,
@@ -71,9 +69,10 @@ def _run_trials(
 
     One long function, because it is the hot loop: arrays that cross a call are counted in and out.
     """
+    arms, streams, notes, front = memory
     count = arms.shape[1]
     for i in range(arms.shape[0]):
-        state = State(arms[i, 0], count, streams[i], notes[i])
+        state = State(arms[i, 0], count, streams[i], notes[i], front[i, 0])
         begin(policy, state, limits)
         t, rounds, none_permissible, held = 1, 0, 0, 0
         for c in range(checkpoints.shape[0]):
@@ -114,20 +113,26 @@ def _run_trials(
 
 
 # The steps of a live trial take arrays: Numba recognises their types faster than those of records.
-def _begin(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits) -> None:
-    begin(policy, State(arms[0], len(arms), stream[0], notes[0]), limits)
+@compiled
+def _state(memory: Memory) -> State:
+    arms, streams, notes, front = memory
+    return State(arms[0], len(arms), streams[0], notes[0], front[0])
 
 
-def _decide(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, t: int) -> tuple[int, bool]:
-    return choose(policy, State(arms[0], len(arms), stream[0], notes[0]), t, limits)
+def _begin(policy: Any, memory: Memory, limits: Limits) -> None:
+    begin(policy, _state(memory), limits)
+
+
+def _decide(policy: Any, memory: Memory, limits: Limits, t: int) -> tuple[int, bool]:
+    return choose(policy, _state(memory), t, limits)
 
 
 def _learn(
-    policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, k: int, play: int,
+    policy: Any, memory: Memory, limits: Limits, k: int, play: int,
     reward: float, risks: Limits, known_reward: float, known_risks: Limits,
 ) -> None:  # fmt: skip
     """Count what is new of one play, given what was known of it before; NaN says that there is nothing."""
-    state = State(arms[0], len(arms), stream[0], notes[0])
+    state = _state(memory)
     if not np.isnan(reward):
         learn_reward(policy, state, k, play, reward, limits)
     for j in range(len(risks)):
@@ -140,8 +145,8 @@ def _learn(
             learn_pair(policy, state, k, j, play, both[0], both[1])
 
 
-def _look(policy: Any, arms: Arms, stream: Streams, notes: Any, limits: Limits, t: int, table: Numbers) -> None:
-    look(policy, State(arms[0], len(arms), stream[0], notes[0]), t, limits, table)
+def _look(policy: Any, memory: Memory, limits: Limits, t: int, table: Numbers) -> None:
+    look(policy, _state(memory), t, limits, table)
 
 
 class Kernels(NamedTuple):

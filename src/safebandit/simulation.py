@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from safebandit.arms import NOTES, Counts, new_arms
+from safebandit.arms import Counts, new_memory
 from safebandit.errors import ResultError, SimulationError
 from safebandit.instances import Instance
 from safebandit.kernel import Costs, Trials, empty_trials, kernels_for
@@ -198,17 +198,17 @@ def _run_chunk(job: _Job, trials: range) -> tuple[Trials, int, float]:
     """Play some trials of one policy: what they gave, how many were finished, and the seconds they took."""
     n, count = len(trials), len(job.instance.mu)
     limits = job.instance.limits
-    blank = new_arms(np.zeros(count, np.uint64), widths(job.policy), len(limits))
-    arms = np.tile(blank, (n, 1))
+    keys = np.zeros((n, count), np.uint64)
     streams, outcomes = np.zeros(n, STATE), np.zeros((n, count), STATE)
     for i, trial in enumerate(trials):
         random = trial_streams(job.seed, trial, count)
-        streams[i], outcomes[i], arms["key"][i] = random.policy[0], random.arms, random.keys
+        streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys
+    memory = new_memory(keys, streams, widths(job.policy), len(limits))
     out = empty_trials(n, len(job.checkpoints), count, len(limits))
     began = time.perf_counter()
     finished = kernels_for(job.policy, job.instance.law).run_trials(
         job.policy, job.instance.law, limits, job.costs, job.checkpoints,
-        arms, streams, np.zeros(n, NOTES), outcomes, out, job.stop,
+        memory, outcomes, out, job.stop,
     )  # fmt: skip
     seconds = time.perf_counter() - began
     return (out._replace(risk=out.risk[:, 0]) if len(limits) == 1 else out), finished, seconds

@@ -184,6 +184,48 @@ def beta(stream: Stream, a: float, b: float) -> float:
 
 
 @inlined
+def beta_above(stream: Stream, a: float, b: float, bar: float) -> float:
+    """A Beta(a, b) number, a and b at least 1, given that it exceeds `bar`: by trying, where that succeeds soon."""
+    n = a + b
+    gap = n * bar - a
+    # Not far above the mean: by less than a standard deviation.
+    if gap <= 0.0 or gap * gap * (n + 1.0) <= a * b:
+        while True:
+            x = beta(stream, a, b)
+            if x > bar:
+                return x
+    return _beta_far_above(stream, a, b, bar)
+
+
+@compiled
+def _beta_far_above(stream: Stream, a: float, b: float, bar: float) -> float:
+    """The same from an exponential law that lies above the density, whose logarithm is concave, from the bar on.
+
+    Where the density still grows there, which it does with a few b only, by its quantile or by trying.
+    """
+    if b == 1.0:
+        below = bar**a
+        return min(1.0, (below + (1.0 - below) * (1.0 - uniform(stream))) ** (1.0 / a))
+    rate = (b - 1.0) / (1.0 - bar) - (a - 1.0) / bar
+    while rate <= 0.0:
+        x = beta(stream, a, b)
+        if x > bar:
+            return x
+    while True:
+        step = -math.log1p(-uniform(stream)) / rate
+        if step < 1.0 - bar:
+            height = (a - 1.0) * math.log1p(step / bar) + (b - 1.0) * math.log1p(-step / (1.0 - bar)) + rate * step
+            if math.log1p(-uniform(stream)) <= height:
+                return bar + step
+
+
+@inlined
+def beta_below(stream: Stream, a: float, b: float, bar: float) -> float:
+    """The same, given that it is at most `bar`."""
+    return 1.0 - beta_above(stream, b, a, 1.0 - bar)
+
+
+@inlined
 def bernoulli_bit(key: np.uint64, play: int, value: float) -> int:
     """A bit of mean `value`, fixed by the arm's key and the number of the play (not by the order of telling).
 

@@ -5,6 +5,7 @@ from safebandit.indices.betting import BettingLower, BettingUpper
 from safebandit.indices.contest import best_of_any
 from safebandit.indices.empirical import EmpiricalLower, EmpiricalUpper
 from safebandit.indices.hoeffding import HoeffdingLower, HoeffdingUpper
+from safebandit.indices.imed import IMED
 from safebandit.indices.interface import (
     DESCRIPTIONS,
     Description,
@@ -22,7 +23,7 @@ from safebandit.indices.interface import (
     upper,
     width,
 )
-from safebandit.indices.joint import IMED, JointUpper
+from safebandit.indices.joint import JointUpper
 from safebandit.indices.joint_sampling import JointDirichlet, JointThompson
 from safebandit.indices.kl import KLLower, KLUpper, Level
 from safebandit.indices.sampling import SampledRisk, Thompson

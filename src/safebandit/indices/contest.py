@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import State, at
+from safebandit.arms import Seen, State, at, set_reach
 from safebandit.dispatch import inlined, woven
-from safebandit.indices.interface import best, exceeds, steady, upper, upper_near
+from safebandit.indices.interface import best, exceeds, line, line_until, steady, upper, width
 from safebandit.streams import uniform
 
 # Far above the rounding of any index, far below any difference that matters.
 MARGIN = 1e-9
+LOOSE = 1e-7
 
 
 @best.register(object)
 def best_of_any(index: Any, state: State, t: int) -> int:
     if steady(index):
         return _best_of_steady(index, state, t)
-    return _best(index, state, t, -np.inf)
+    return best_of_drawn(index, state, t)
 
 
 @woven
-def _best(index: Any, state: State, t: int, floor: float) -> int:
-    """The permitted arm of the largest index, ties at random, -1 if no index is a number.
-
-    Arms whose ceiling is below `floor` cannot win, and are passed over; from minus infinity it is the definition.
-    """
+def best_of_drawn(index: Any, state: State, t: int) -> int:
+    """The permitted arm of the largest index, ties at random, -1 if no index is a number: the definition."""
     for k in range(state.size):
         arm = at(state.first, k)
-        arm.index = np.nan
-        if arm.permitted and not arm.ceiling < floor:
-            arm.index = upper(index, arm.reward, t, state.stream)
-    return largest_index(state)
+        arm.index = upper(index, arm.reward, t, state.stream) if arm.permitted else np.nan
+    return largest_index(state, -np.inf, 0.0)
 
 
 @inlined
-def largest_index(state: State) -> int:
-    """The arm of the largest `index`, ties at random; -1 if none is a number."""
+def largest_index(state: State, floor: float, x: float) -> int:
+    """The arm of the largest `index`, ties at random, of those that can reach `floor`; -1 if none is a number."""
     best, top, ties = -1, -np.inf, 0
     for k in range(state.size):
+        if not can_reach(state, k, floor, x):
+            continue
         index = at(state.first, k).index
         # The first number counts even if it is minus infinity.
         if index > top or (best < 0 and index == top):
@@ -51,49 +50,121 @@ def largest_index(state: State) -> int:
         # One draw, for the largest only: it must not depend on which arms were passed over.
         place = int(uniform(state.stream) * ties)
         for k in range(state.size):
-            if at(state.first, k).index == top:
+            if can_reach(state, k, floor, x) and at(state.first, k).index == top:
                 if place == 0:
                     return k
                 place -= 1
     return best
 
 
+@inlined
+def can_reach(state: State, k: int, floor: float, x: float) -> bool:
+    """Whether the front lets arm k be as high as `floor` at x."""
+    place = at(state.front, k)
+    return not place.reach + place.slope * x < floor
+
+
+class Ahead(NamedTuple):
+    """The arm that can reach the most, what that is, and what the next one can."""
+
+    arm: int
+    reach: float
+    second: float
+
+
 @woven
 def _best_of_steady(index: Any, state: State, t: int) -> int:
-    """The arm that `_best` gives, for an index that only grows between plays, with less work.
+    """The arm that the definition gives, for an index that only grows between plays, with less work.
 
-    An arm's index as it will be in a later round, its ceiling, bounds it until then or until a play resets it. An arm
-    that exceeds the ceilings of all others wins: the last winner is tried, then the arm of the highest ceiling.
-    Where that does not decide, arms whose ceiling can still win are compared by the definition.
+    Every arm has a line above its index, over log t. An arm whose index exceeds all other lines wins: the last winner
+    is tried, then the arm of the highest line. Where that does not decide, arms that can still win are compared by the
+    definition, and their lines are drawn anew.
     """
-    k = state.notes.leader
-    for _ in range(2):
-        front = at(state.first, k)
-        if front.permitted == 0:
-            break
-        rival, bar = _highest_ceiling(index, state, t, k)
-        if bar + MARGIN < 1.0 and exceeds(index, front.reward, t, bar + MARGIN, state.stream):
-            state.notes.leader = k
-            return k
-        k = rival
-    front = at(state.first, k)
-    floor = upper(index, front.reward, t, state.stream) - MARGIN if front.permitted else -np.inf
-    best = _best(index, state, t, floor)
-    state.notes.leader = max(0, best)
-    return best
+    notes, x = state.notes, math.log(t)
+    if t > notes.until:
+        notes.until = line_until(index, t)
+        for k in range(state.size):
+            if at(state.first, k).permitted:
+                set_reach(state, k, np.inf)
+    ahead = _furthest(index, state, t, x, notes.leader)
+    leader = at(state.first, notes.leader)
+    if leader.permitted:
+        if _surely_exceeds(index, leader, t, ahead.reach, state):
+            return notes.leader
+        ahead = with_arm(ahead, notes.leader, _draw_line(index, state, notes.leader, t, x))
+    if ahead.arm < 0:
+        return -1
+    front = at(state.first, ahead.arm)
+    # Its index is no less than where its line touched it.
+    touched = front.ceiling if at(state.front, ahead.arm).slope > 0.0 else -np.inf
+    if touched <= ahead.second + MARGIN and not _surely_exceeds(index, front, t, ahead.second, state):
+        floor = upper(index, front.reward, t, state.stream)
+        if leader.permitted:
+            floor = max(floor, upper(index, leader.reward, t, state.stream))
+        return _best_above(index, state, t, x, floor - MARGIN)
+    notes.leader = ahead.arm
+    return ahead.arm
 
 
 @woven
-def _highest_ceiling(index: Any, state: State, t: int, but: int) -> tuple[int, float]:
-    """Which permitted arm, `but` one, has the highest ceiling; ceilings out of date are computed anew."""
-    rival, bar = but, -np.inf
+def _surely_exceeds(index: Any, arm: Any, t: int, bar: float, state: State) -> bool:
+    return bar + MARGIN < 1.0 and exceeds(index, arm.reward, t, bar + MARGIN, state.stream)
+
+
+@woven
+def _draw_line(index: Any, state: State, k: int, t: int, x: float) -> float:
+    """Draw the line of an arm anew, and say what it reaches at x."""
+    arm, place = at(state.first, k), at(state.front, k)
+    place.reach, place.slope = line(index, arm.reward, t, state.notes.until, arm.ceiling, state.stream)
+    arm.ceiling = place.reach + place.slope * x
+    return arm.ceiling
+
+
+@inlined
+def with_arm(ahead: Ahead, k: int, reach: float) -> Ahead:
+    """The same with one more arm."""
+    if reach > ahead.reach or (ahead.arm < 0 and reach == ahead.reach):
+        return Ahead(k, reach, ahead.reach)
+    return Ahead(ahead.arm, ahead.reach, max(ahead.second, reach))
+
+
+@woven
+def _furthest(index: Any, state: State, t: int, x: float, but: int) -> Ahead:
+    """Which arm, `but` one, can reach the most; lines that are not known are drawn."""
+    ahead = Ahead(-1, -np.inf, -np.inf)
     for k in range(state.size):
-        arm = at(state.first, k)
-        if arm.permitted == 0 or k == but:
-            continue
-        if arm.until < t:
-            arm.until = t + t // 512 + 2
-            arm.ceiling = upper_near(index, arm.reward, arm.until, arm.ceiling, state.stream)
-        if arm.ceiling > bar:
-            rival, bar = k, arm.ceiling
-    return rival, bar
+        place = at(state.front, k)
+        reach = place.reach + place.slope * x
+        if reach > ahead.second and k != but:
+            if reach == np.inf:
+                reach = _draw_line(index, state, k, t, x)
+            ahead = with_arm(ahead, k, reach)
+    return ahead
+
+
+@inlined
+def _saw_the_same(one: Seen, other: Seen) -> bool:
+    counts = one.plays == other.plays and one.pending == other.pending and one.ones == other.ones
+    return counts and one.total == other.total and one.own[0] == other.own[0]
+
+
+@woven
+def _best_above(index: Any, state: State, t: int, x: float, floor: float) -> int:
+    """The arm of the largest index among those that can reach `floor`, which the largest does."""
+    last = at(state.first, 0)
+    last.index = np.nan
+    for k in range(state.size):
+        if can_reach(state, k, floor, x):
+            arm, place = at(state.first, k), at(state.front, k)
+            # At first many arms have seen the same, and have the same index.
+            if width(index) <= 1 and not np.isnan(last.index) and _saw_the_same(arm.reward, last.reward):
+                arm.index = last.index
+            else:
+                arm.index = upper(index, arm.reward, t, state.stream)
+            last = arm
+            if not place.reach + place.slope * x < arm.index + LOOSE:
+                arm.ceiling = arm.index
+                _draw_line(index, state, k, t, x)
+    best = largest_index(state, floor, x)
+    state.notes.leader = max(0, best)
+    return best

@@ -77,8 +77,29 @@ def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, s
 
 
 @generic
+def line(index: object, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
+    """A reach and a slope such that U of a steady index is at most reach + slope log s in rounds s from t to `until`.
+
+    `before` is near U: what it was in another round, or 0.
+    """
+    raise NotImplementedError
+
+
+@generic
+def line_until(index: object, t: int) -> int:
+    """Up to which round lines are drawn in round t: near, where they are flat, since U outgrows them."""
+    raise NotImplementedError
+
+
+@generic
 def best(index: object, state: State, t: int) -> int:
     """The permitted arm of the largest U, ties at random; -1 if no U is a number."""
+    raise NotImplementedError
+
+
+@generic
+def reveal(index: object, state: State, winner: int, t: int) -> None:
+    """For people: draw every permitted arm's U that `best` left undrawn (NaN in `index`), given whom it chose."""
     raise NotImplementedError
 
 
@@ -151,6 +172,16 @@ def _lower_itself(index: object, seen: Seen, t: int, alpha: float, before: float
     return lower(index, seen, t, alpha, stream)
 
 
+@line.register(object)
+def _flat(index: object, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
+    return upper_near(index, seen, until, before, stream), 0.0
+
+
+@line_until.register(object)
+def _soon(index: object, t: int) -> int:
+    return t + t // 512 + 2
+
+
 @steady.register(object)
 def _promises_nothing(index: object) -> bool:
     return False
@@ -173,6 +204,7 @@ def _starts_with_nothing(index: object) -> None:
 
 @learn.register(object)
 @charge.register(object)
+@reveal.register(object)
 @learn_together.register(object)
 def _learns_nothing(index: object) -> None:
     pass

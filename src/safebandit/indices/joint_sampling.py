@@ -6,17 +6,25 @@ import math
 from typing import Any, NamedTuple
 
 from safebandit.arms import Numbers, Seen, State, at
-from safebandit.bounds import beta_quantile, binomial_tail
-from safebandit.dispatch import compiled, generic, inlined
-from safebandit.indices.contest import largest_index
-from safebandit.indices.interface import best, charge, described, learn, learn_together, start, upper, width
-from safebandit.indices.sampling import first_to_draw, posterior_beyond, posterior_limit
-from safebandit.streams import Stream, beta, uniform
+from safebandit.bounds import binomial_tail
+from safebandit.dispatch import compiled, generic, inlined, woven
+from safebandit.indices.bar import (
+    OWN,
+    arms_above_bar,
+    bar_is_poor,
+    draw_above,
+    draw_below,
+    learn_posterior,
+    set_bar,
+    standing,
+    start_posterior,
+)
+from safebandit.indices.interface import best, charge, described, learn, learn_together, reveal, start, upper, width
+from safebandit.streams import Stream, beta, beta_below, uniform
 
-# Their own numbers: about the posterior mean, a limit that a draw seldom exceeds, the chance exp(-evidence), and for
-# the Dirichlet law alpha and the counts of (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
-CHANCE, ALPHA, TABLE = 2, 3, 4
-TRIES = 6
+# Behind the posterior's own numbers: the chance exp(-evidence), and for the Dirichlet law alpha and the counts of
+# (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
+CHANCE, ALPHA, TABLE = OWN, OWN + 1, OWN + 2
 SETTLED = 1.0
 
 
@@ -49,25 +57,23 @@ class JointDirichlet(NamedTuple):
 
 @width.register(JointThompson)
 def joint_thompson_width(index: JointThompson) -> int:
-    return 3
+    return ALPHA
 
 
 @width.register(JointDirichlet)
 def joint_dirichlet_width(index: JointDirichlet) -> int:
-    return 8
+    return TABLE + 4
 
 
 @start.register(JointThompson)
 def joint_thompson_start(index: JointThompson, own: Numbers, alpha: float) -> None:
-    own[0] = 0.0
-    own[1] = math.inf
+    start_posterior(own)
     own[CHANCE] = 1.0
 
 
 @start.register(JointDirichlet)
 def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> None:
-    own[0] = 0.0
-    own[1] = math.inf
+    start_posterior(own)
     own[CHANCE] = 1.0
     own[ALPHA] = alpha
     for i in range(4):
@@ -76,9 +82,8 @@ def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> 
 
 @learn.register(JointThompson)
 @learn.register(JointDirichlet)
-def joint_sample_learn(index: JointThompson | JointDirichlet, seen: Seen) -> None:
-    seen.own[0] = seen.ones * (1.0 / (seen.plays + 1.0))
-    seen.own[1] = posterior_limit(seen)
+def joint_sample_learn(index: JointThompson | JointDirichlet, seen: Seen, value: float, bit: int) -> None:
+    learn_posterior(seen, bit)
 
 
 @charge.register(JointThompson)
@@ -102,64 +107,113 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
     return min(rho, seen.mean)
 
 
+@standing.register(JointThompson)
+@standing.register(JointDirichlet)
+def joint_sample_standing(index: JointThompson | JointDirichlet, seen: Seen, t: int, bar: float) -> float:
+    return 1.0 if seen.mean > bar else min(1.0, seen.own[CHANCE] * (1.0 + index.soft * math.log(t)))
+
+
 @best.register(JointThompson)
 @best.register(JointDirichlet)
 def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) -> int:
-    """The permitted arm of the largest draw once tested, ties at random, without drawing or testing every arm.
+    """The permitted arm of the largest draw once tested, ties at random, without drawing or testing every arm."""
+    if bar_is_poor(state):
+        set_bar(index, state, t)
+    bar = state.notes.bar
+    first, count = arms_above_bar(state)
+    if count > 0:
+        alone = at(state.first, first).reward
+        if count == 1 and (alone.own[CHANCE] >= 1.0 or alone.mean > bar):
+            return first
+        _draw_chain(state, first)
+        winner = _largest_tested(index, state, t, first, bar)
+        if winner >= 0:
+            return winner
+    return _largest_tested(index, state, t, _draw_rest_below(state, first), -math.inf)
 
-    The arm of about the largest posterior mean is drawn first; of others, draws are made that are beyond what is surely
-    reached. Then the largest is tested, until what is the largest would be so even if it failed.
-    """
-    first = first_to_draw(state)
-    if first < 0:
-        return first
-    bar = _draw_untested(at(state.first, first), -math.inf, state.stream)
+
+@inlined
+def _draw_chain(state: State, first: int) -> None:
+    """Draw the arms that exceed the bar; `ceiling` notes whether a draw stands, or a test may take its optimism."""
+    k = first
+    while k >= 0:
+        arm = at(state.first, k)
+        arm.index = draw_above(arm.reward, state)
+        arm.ceiling = SETTLED if arm.reward.own[CHANCE] >= 1.0 else 0.0
+        k = arm.next
+
+
+@inlined
+def _draw_rest_below(state: State, first: int) -> int:
+    """Draw all other permitted arms below the bar, and chain all of them together; the first is returned."""
+    drawn, start, last = first, -1, -1
     for k in range(state.size):
         arm = at(state.first, k)
-        if arm.permitted and k != first:
-            bar = _draw_untested(arm, bar, state.stream)
+        if k == drawn:
+            drawn = arm.next
+        elif arm.permitted:
+            arm.index = draw_below(arm.reward, state)
+            arm.ceiling = SETTLED if arm.reward.own[CHANCE] >= 1.0 else 0.0
+        else:
+            continue
+        if last < 0:
+            start = k
+        else:
+            at(state.first, last).next = k
+        last = k
+        arm.next = -1
+    return start
+
+
+@woven
+def _largest_tested(index: Any, state: State, t: int, first: int, bar: float) -> int:
+    """The arm of a chain of the largest draw once tested, ties at random; -1 if it is not above the bar.
+
+    The largest is tested, until what is the largest would be so even if it failed.
+    """
     while True:
-        winner, second = _largest_two(state)
+        winner, top, second, ties = -1, -math.inf, bar, 0
+        k = first
+        while k >= 0:
+            arm = at(state.first, k)
+            if arm.index > top:
+                winner, top, second, ties = k, arm.index, max(second, top), 1
+            else:
+                second = max(second, arm.index)
+                ties += arm.index == top
+            k = arm.next
+        if not top > bar:
+            return -1
         arm = at(state.first, winner)
         failed = min(arm.index, arm.reward.mean)
         if arm.ceiling == SETTLED:
             # Arms of equal means that lost their optimism tie.
-            return largest_index(state)
-        if failed > second:
-            return winner
-        if risk_passes(index, arm.reward, t, arm.index, state.stream):
+            return winner if ties == 1 else _tied(state, winner, top, ties)
+        if failed > second or risk_passes(index, arm.reward, t, arm.index, state.stream):
             return winner
         arm.index = failed
         arm.ceiling = SETTLED
 
 
 @inlined
-def _draw_untested(arm: Any, bar: float, stream: Stream) -> float:
-    """Draw an arm into its `index` where that is beyond `bar`, and say what is now surely reached.
-
-    `ceiling` notes whether the draw stands as it is, or a test may take its optimism.
-    """
-    arm.index = posterior_beyond(arm.reward, bar, stream)
-    if arm.reward.own[CHANCE] >= 1.0:
-        arm.ceiling = SETTLED
-        return max(bar, arm.index) if arm.index > bar else bar
-    arm.ceiling = 0.0
-    return max(bar, min(arm.index, arm.reward.mean)) if arm.index > bar else bar
+def _tied(state: State, first: int, top: float, ties: int) -> int:
+    """One of the arms of a chain, from `first` on, whose index is the largest."""
+    place, k = int(uniform(state.stream) * ties), first
+    while place > 0:
+        k = at(state.first, k).next
+        place -= at(state.first, k).index == top
+    return k
 
 
-@inlined
-def _largest_two(state: State) -> tuple[int, float]:
-    """The permitted arm of the largest index, and the second largest index."""
-    winner, top, second = -1, -math.inf, -math.inf
+@reveal.register(JointThompson)
+@reveal.register(JointDirichlet)
+def reveal_tested(index: JointThompson | JointDirichlet, state: State, winner: int, t: int) -> None:
     for k in range(state.size):
         arm = at(state.first, k)
-        if arm.permitted == 0:
-            continue
-        if arm.index > top:
-            winner, top, second = k, arm.index, top
-        elif arm.index > second:
-            second = arm.index
-    return winner, second
+        if arm.permitted and math.isnan(arm.index):
+            arm.index = draw_above(arm.reward, state) if k == winner else draw_below(arm.reward, state)
+            passed = arm.reward.own[CHANCE] >= 1.0 or risk_passes(index, arm.reward, t, arm.index, state.stream)
+            arm.index = arm.index if passed else min(arm.index, arm.reward.mean)
 
 
 @generic
@@ -200,17 +254,6 @@ def reward_given_safe(seen: Seen, stream: Stream) -> float:
     neither, risk_only = seen.own[TABLE], seen.own[TABLE + 1]
     reward_only, both = seen.own[TABLE + 2], seen.own[TABLE + 3]
     risks = risk_only + both
-    sigma = risk_below(risks, neither + reward_only + 1.0, seen.own[ALPHA], stream) if risks > 0.0 else 0.0
+    sigma = beta_below(stream, risks, neither + reward_only + 1.0, seen.own[ALPHA]) if risks > 0.0 else 0.0
     with_risk = beta(stream, both + 0.5, risk_only + 0.5)
     return sigma * with_risk + (1.0 - sigma) * beta(stream, reward_only + 0.5, neither + 0.5)
-
-
-@compiled
-def risk_below(a: float, b: float, alpha: float, stream: Stream) -> float:
-    """A draw of Beta(a, b) given that it is at most alpha: by trying, where that seldom succeeds by its quantile."""
-    for _ in range(TRIES):
-        sigma = beta(stream, a, b)
-        if sigma <= alpha:
-            return sigma
-    share = binomial_tail(a, a + b - 1.0, alpha) * (1.0 - uniform(stream))
-    return beta_quantile(a, b, share) if share > 0.0 else alpha

@@ -6,14 +6,16 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from safebandit.arms import Numbers, Seen
-from safebandit.bounds import divergence, divergence_above, kl_lower, kl_lower_near, kl_upper, kl_upper_near
+from safebandit.arms import NEVER, Numbers, Seen
+from safebandit.bounds import divergence_above, kl_exceeds, kl_lower, kl_lower_near, kl_upper, kl_upper_near
 from safebandit.dispatch import inlined
 from safebandit.indices.interface import (
     described,
     evidence,
     exceeds,
     learn,
+    line,
+    line_until,
     lower,
     lower_near,
     permits,
@@ -23,6 +25,7 @@ from safebandit.indices.interface import (
     upper_near,
     width,
 )
+from safebandit.streams import Stream
 
 
 class Level(IntEnum):
@@ -73,8 +76,7 @@ def kl_upper_index(index: KLUpper, seen: Seen, t: int) -> float:
 def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float) -> bool:
     if seen.plays == 0:
         return bar < 1.0
-    p = seen.mean
-    return p > bar or (seen.plays + seen.pending) * divergence(p, bar) < budget(index.level, t)
+    return kl_exceeds(seen.mean, seen.plays + seen.pending, budget(index.level, t), bar)
 
 
 @upper_near.register(KLUpper)
@@ -82,6 +84,29 @@ def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float) -> fl
     if seen.plays == 0:
         return 1.0
     return kl_upper_near(seen.mean, budget(index.level, t) / (seen.plays + seen.pending), before)
+
+
+@line.register(KLUpper)
+def kl_line(index: KLUpper, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
+    return tangent(index.level, seen, t, upper_near(index, seen, t, before, stream))
+
+
+@line_until.register(KLUpper)
+def kl_line_until(index: KLUpper) -> int:
+    return NEVER
+
+
+@inlined
+def tangent(level: int, seen: Seen, t: int, u: float) -> tuple[float, float]:
+    """The tangent of a KL index over log t, where it is u: it is concave, so that it never exceeds its tangent."""
+    gap = u - seen.mean
+    # Where the budget begins to grow faster, and where the index leaves the mean, it is not concave: at most 1 it is.
+    if gap < 1e-6 or (level == 1 and t <= 2):
+        return 1.0, 0.0
+    log_t = math.log(t)
+    growth = 1.0 + 3.0 / log_t if level == 1 else 1.0
+    slope = growth * u * (1.0 - u) / ((seen.plays + seen.pending) * gap)
+    return u - slope * log_t, slope
 
 
 @steady.register(KLUpper)

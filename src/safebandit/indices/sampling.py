@@ -6,13 +6,21 @@ import math
 from typing import NamedTuple
 
 from safebandit.arms import Numbers, Seen, State, at
-from safebandit.bounds import beta_quantile, binomial_tail
-from safebandit.dispatch import compiled, inlined
-from safebandit.indices.interface import best, described, drawn, learn, lower, start, upper, width
-from safebandit.streams import Stream, beta, uniform
-
-SCREEN = 1.0 / 64.0
-LOG_SCREEN = 4.1588830833596715
+from safebandit.dispatch import inlined
+from safebandit.indices.bar import (
+    OWN,
+    arms_above_bar,
+    bar_is_poor,
+    draw_above,
+    draw_below,
+    learn_posterior,
+    reveal_draws,
+    set_bar,
+    start_posterior,
+)
+from safebandit.indices.contest import best_of_drawn
+from safebandit.indices.interface import best, described, drawn, learn, lower, reveal, start, upper, width
+from safebandit.streams import Stream, beta
 
 
 @described(
@@ -45,99 +53,62 @@ class SampledRisk(NamedTuple):
 
 
 @upper.register(Thompson)
-@inlined
 def thompson_upper(index: Thompson, seen: Seen, t: int, stream: Stream) -> float:
     return beta(stream, seen.ones + index.prior_a, seen.plays - seen.ones + index.prior_b)
 
 
 @width.register(Thompson)
 def thompson_width(index: Thompson) -> int:
-    return 2
+    return OWN
 
 
 @start.register(Thompson)
 def thompson_start(index: Thompson, own: Numbers) -> None:
-    own[0] = 0.0
-    own[1] = math.inf
+    start_posterior(own)
 
 
 @learn.register(Thompson)
-def thompson_learn(index: Thompson, seen: Seen) -> None:
-    """The arm's own numbers: about its posterior mean, and a limit that a draw exceeds with chance at most SCREEN."""
-    seen.own[0] = seen.ones * (1.0 / (seen.plays + 1.0))
-    seen.own[1] = posterior_limit(seen) if index.prior_a == 1.0 and index.prior_b == 1.0 else math.inf
-
-
-@inlined
-def posterior_limit(seen: Seen) -> float:
-    """A number that a draw of Beta(R+1, N-R+1) exceeds with chance at most SCREEN.
-
-    P(draw > x) = P(Bin(N+1, x) <= R) <= exp(-(N+1) d(R/(N+1)||x)); the bounds of Pinsker and Bernstein solve it for x.
-    """
-    share = 1.0 / (seen.plays + 1.0)
-    p = seen.ones * share
-    c = LOG_SCREEN * share
-    return p + min(math.sqrt(0.5 * c), c + math.sqrt(c * (c + 2.0 * p)))
-
-
-@inlined
-def posterior_beyond(seen: Seen, bar: float, stream: Stream) -> float:
-    """A draw of Beta(R+1, N-R+1) where it is above `bar`, else perhaps NaN: one uniform w settles most arms.
-
-    Above the arm's own limit, w < SCREEN is needed for more; the arm then exceeds the bar if w is below the exact
-    chance, and its draw is the number that it exceeds with chance w.
-    """
-    if bar >= seen.own[1]:
-        w = uniform(stream)
-        return math.nan if w >= SCREEN else _draw_above(seen, bar, w)
-    return beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
-
-
-@inlined
-def first_to_draw(state: State) -> int:
-    """The permitted arm of about the largest posterior mean, the first own number; -1 if there is none."""
-    first, mean = -1, -math.inf
-    for k in range(state.size):
-        arm = at(state.first, k)
-        arm.index = math.nan
-        if arm.permitted and arm.reward.own[0] > mean:
-            first, mean = k, arm.reward.own[0]
-    return first
+def thompson_learn(index: Thompson, seen: Seen, value: float, bit: int) -> None:
+    learn_posterior(seen, bit)
 
 
 @best.register(Thompson)
 def best_of_thompson(index: Thompson, state: State, t: int) -> int:
-    """The permitted arm of the largest draw, without drawing every arm.
-
-    The arm of about the largest posterior mean is drawn, x. Another arm exceeds x with a chance of at most SCREEN
-    where x is above its own limit: one uniform then settles most rounds.
-    """
-    winner = first_to_draw(state)
-    if winner < 0:
-        return winner
-    first, arm = winner, at(state.first, winner)
-    x = thompson_upper(index, arm.reward, t, state.stream)
-    arm.index = x
-    for k in range(state.size):
+    """The permitted arm of the largest draw, with few draws: none, where one arm alone exceeds the bar."""
+    if index.prior_a != 1.0 or index.prior_b != 1.0:
+        return best_of_drawn(index, state, t)
+    if bar_is_poor(state):
+        set_bar(index, state, t)
+    first, count = arms_above_bar(state)
+    if count == 1:
+        return first
+    if count == 0:
+        return _largest_below(state)
+    winner, x, k = -1, -math.inf, first
+    while k >= 0:
         arm = at(state.first, k)
-        if arm.permitted == 0 or k == first:
-            continue
-        if x >= arm.reward.own[1]:
-            arm.index = posterior_beyond(arm.reward, x, state.stream)
-        else:
-            arm.index = thompson_upper(index, arm.reward, t, state.stream)
+        arm.index = draw_above(arm.reward, state)
         if arm.index > x:
             winner, x = k, arm.index
+        k = arm.next
     return winner
 
 
-@compiled
-def _draw_above(seen: Seen, x: float, w: float) -> float:
-    """The number that a draw of Beta(R+1, N-R+1) exceeds with chance w, if it is above x; else NaN."""
-    failures = seen.plays - seen.ones + 1
-    if w >= binomial_tail(failures, seen.plays + 1, 1.0 - x):
-        return math.nan
-    return 1.0 - beta_quantile(failures, seen.ones + 1, w)
+@inlined
+def _largest_below(state: State) -> int:
+    winner, x = -1, -math.inf
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.permitted:
+            arm.index = draw_below(arm.reward, state)
+            if arm.index > x:
+                winner, x = k, arm.index
+    return winner
+
+
+@reveal.register(Thompson)
+def reveal_thompson(index: Thompson, state: State, winner: int) -> None:
+    reveal_draws(state, winner)
 
 
 @lower.register(SampledRisk)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import Numbers, State, at
+from safebandit.arms import EVERY, NEVER, NONE, Numbers, State, at, note_change, set_reach
 from safebandit.dispatch import inlined, woven
 from safebandit.indices.interface import (
     best,
@@ -37,8 +37,6 @@ from safebandit.policies.interface import (
 )
 from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
 from safebandit.streams import Stream, bernoulli_bit
-
-NEVER = 1 << 62
 
 
 class DoublyOptimistic(NamedTuple):
@@ -69,9 +67,8 @@ def _begin(policy: DoublyOptimistic, state: State, limits: Limits) -> None:
 
 @learn_reward.register(DoublyOptimistic)
 def _learn_reward(policy: DoublyOptimistic, state: State, k: int, play: int, value: float, limits: Limits) -> None:
-    arm = at(state.first, k)
-    count_reward(policy.reward, arm, play, value, limits)
-    arm.until = 0
+    count_reward(policy.reward, at(state.first, k), play, value, limits)
+    note_change(state, k)
 
 
 @learn_risk.register(DoublyOptimistic)
@@ -84,8 +81,7 @@ def _learn_risk(
     for i in range(len(limits)):
         against += evidence(policy.safety, at(arm.risk, i), limits[i])
     charge(policy.reward, arm.reward, against)
-    arm.ask_gate_at = 0
-    arm.until = 0
+    note_change(state, k)
 
 
 @learn_pair.register(DoublyOptimistic)
@@ -98,23 +94,19 @@ def _learn_pair(policy: DoublyOptimistic, state: State, k: int, j: int, play: in
 
 @choose.register(DoublyOptimistic)
 def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> tuple[int, bool]:
-    stream = state.stream
+    stream, notes = state.stream, state.notes
     if policy.each_first and t <= state.size:
         k = first_unplayed(state)
         if k >= 0:
             return k, False
     before = (stream.a, stream.b, stream.c, stream.counter)
-    open_arms, safe_arms = 0, 0
-    for k in range(state.size):
-        arm = at(state.first, k)
-        if t + policy.head_start >= arm.ask_gate_at:
-            _ask_gate(policy.safety, arm, t + policy.head_start, limits, stream)
-        arm.permitted = arm.safe & arm.available
-        safe_arms += arm.safe
-        open_arms += arm.permitted
-    if open_arms == 0 and safe_arms > 0:
+    if steady(policy.safety):
+        _follow_gates(policy.safety, state, t + policy.head_start, limits)
+    else:
+        _ask_gates(policy.safety, state, t + policy.head_start, limits)
+    if notes.open_arms == 0 and notes.safe_arms > 0:
         return WAIT, False
-    if open_arms > 0:
+    if notes.open_arms > 0:
         winner = best(policy.reward, state, t)
         if winner >= 0:
             return winner, False
@@ -136,20 +128,87 @@ def gate_round(t: int, limits: Limits) -> int:
 
 
 @woven
-def _ask_gate(index: Any, arm: Any, t: int, limits: Limits, stream: Stream) -> None:
-    """Ask whether the arm is permissible, and note in which round the answer may next be another one.
+def _ask_gates(index: Any, state: State, t: int, limits: Limits) -> None:
+    """Ask of every arm whether it is permissible."""
+    notes = state.notes
+    if notes.changed == EVERY:
+        _forget(state)
+    for k in range(state.size):
+        safe = 1 if _permits(index, at(state.first, k), t, limits, state.stream) else 0
+        _set_gate(state, k, safe)
+    notes.changed = NONE
 
-    A play asks anew. A steady index that permits goes on permitting; one that does not permit in a later round
-    does not permit before it either.
+
+@woven
+def _follow_gates(index: Any, state: State, t: int, limits: Limits) -> None:
+    """The same for a steady index: only of the arm that learnt, and in the rounds in which a closed gate may open.
+
+    A steady gate that is open stays open until the arm learns.
     """
-    arm.safe = 1 if _permits(index, arm, t, limits, stream) else 0
-    arm.ask_gate_at = 0
-    if steady(index):
-        later = t + t // 128
-        if arm.safe:
-            arm.ask_gate_at = NEVER
-        elif not _permits(index, arm, later, limits, stream):
-            arm.ask_gate_at = later + 1
+    notes = state.notes
+    if notes.changed == EVERY:
+        _forget(state)
+        notes.gates_at = t
+    if t >= notes.gates_at:
+        notes.gates_at = NEVER
+        for k in range(state.size):
+            arm = at(state.first, k)
+            if arm.ask_gate_at <= t or notes.changed == k + 1:
+                _ask_steady_gate(index, state, k, t, limits)
+            notes.gates_at = min(notes.gates_at, arm.ask_gate_at)
+    elif notes.changed > 0:
+        _ask_steady_gate(index, state, notes.changed - 1, t, limits)
+        notes.gates_at = min(notes.gates_at, at(state.first, notes.changed - 1).ask_gate_at)
+    notes.changed = NONE
+
+
+@inlined
+def _forget(state: State) -> None:
+    """Every arm is closed, until its gate is asked."""
+    state.notes.open_arms = 0
+    state.notes.safe_arms = 0
+    for k in range(state.size):
+        arm = at(state.first, k)
+        arm.safe = 0
+        arm.permitted = 0
+        arm.ask_gate_at = 0
+        set_reach(state, k, -np.inf)
+
+
+@inlined
+def _set_gate(state: State, k: int, safe: int) -> None:
+    arm, notes = at(state.first, k), state.notes
+    permitted = safe & arm.available
+    notes.safe_arms += safe - arm.safe
+    notes.open_arms += permitted - arm.permitted
+    if permitted != arm.permitted:
+        set_reach(state, k, np.inf if permitted else -np.inf)
+    arm.safe = safe
+    arm.permitted = permitted
+
+
+@woven
+def _ask_steady_gate(index: Any, state: State, k: int, t: int, limits: Limits) -> None:
+    """Ask one gate, and if it is closed, find the round in which it opens, or up to which it surely does not."""
+    arm, notes = at(state.first, k), state.notes
+    if _permits(index, arm, t, limits, state.stream):
+        arm.ask_gate_at = NEVER
+        _set_gate(state, k, 1)
+        return
+    _set_gate(state, k, 0)
+    if notes.gates_seen <= t:
+        # The same round for all arms, so that they are looked through together, and seldom.
+        notes.gates_seen = t + t // 16 + 8
+    closed, opened = t, notes.gates_seen + 1
+    if _permits(index, arm, notes.gates_seen, limits, state.stream):
+        opened = notes.gates_seen
+        while opened - closed > 1:
+            middle = (closed + opened) // 2
+            if _permits(index, arm, middle, limits, state.stream):
+                opened = middle
+            else:
+                closed = middle
+    arm.ask_gate_at = opened
 
 
 @woven

@@ -41,7 +41,10 @@ def count_risk(index: Any, arm: Any, j: int, play: int, value: float, limits: Li
 @inlined
 def first_unplayed(state: State) -> int:
     """The first arm that was never given out and may be; -1 if there is none."""
-    for k in range(state.size):
+    notes = state.notes
+    while notes.unplayed < state.size and at(state.first, notes.unplayed).asked > 0:
+        notes.unplayed += 1
+    for k in range(notes.unplayed, state.size):
         arm = at(state.first, k)
         if arm.asked == 0 and arm.available:
             return k

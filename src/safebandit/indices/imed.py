@@ -1,0 +1,195 @@
+"""Indexed minimum empirical divergence with risk: the arm against which the least evidence speaks."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from safebandit.arms import Numbers, Seen, State, at, set_reach
+from safebandit.bounds import divergence_below
+from safebandit.dispatch import inlined
+from safebandit.indices.contest import Ahead, can_reach, largest_index, with_arm
+from safebandit.indices.interface import best, charge, described, start, upper, width
+
+# Far above the rounding of a line, far below any difference in evidence that matters.
+MARGIN = 1e-6
+STEEPEST = 1e8
+
+
+@described(
+    "play argmin N d_<(mean||m) + max(0, evidence - discount log(1 + log t)) + log N, m the largest permissible mean",
+    "ours: IMED (Honda and Takemura 2015) with the lower bound's sum",
+    not_negative=("discount",),
+)
+class IMED(NamedTuple):
+    """The arm against which the least evidence speaks, of reward and risk together, and of being played already.
+
+    `discount` forgives a little risk evidence, growing like log log t: fewer runs in which an arm whose risk is
+    exactly alpha is starved, for more plays of unsafe arms.
+    """
+
+    discount: float = 0.0
+
+
+@width.register(IMED)
+def imed_width(index: IMED) -> int:
+    return 1
+
+
+@start.register(IMED)
+def imed_start(index: IMED, own: Numbers) -> None:
+    own[0] = 0.0
+
+
+@charge.register(IMED)
+def imed_charge(index: IMED, seen: Seen, against: float) -> None:
+    seen.own[0] = against
+
+
+@upper.register(IMED)
+def imed_upper(index: IMED) -> float:
+    # There is no number of one arm alone: `best` compares it with the largest permissible mean.
+    return math.nan
+
+
+@inlined
+def imed_cost(seen: Seen, largest: float, forgiven: float) -> float:
+    """N d_<(mean||largest) + max(0, evidence - forgiven) + log N; minus infinity for an arm that was never played."""
+    plays = seen.plays + seen.pending
+    if plays == 0:
+        return -math.inf
+    against = divergence_below(seen.mean, largest) if seen.plays > 0 else 0.0
+    return plays * against + max(0.0, seen.own[0] - forgiven) + math.log(plays)
+
+
+@inlined
+def forgiveness(index: IMED, t: int) -> float:
+    """How much risk evidence is forgiven in round t."""
+    return index.discount * math.log(1.0 + math.log(t)) if index.discount > 0.0 else 0.0
+
+
+@best.register(IMED)
+def best_of_imed(index: IMED, state: State, t: int) -> int:
+    """The permitted arm of least cost, ties at random; an arm's `index` is its cost with the sign changed.
+
+    The cost is convex in the largest mean m, so that a line over m, its tangent in some other round, is never above it.
+    The last winner, then the arm of the lowest line, are tried against the lines of all others; where that does not
+    decide, arms that can still win are compared by the definition, and their lines are drawn anew.
+    """
+    notes, forgiven = state.notes, forgiveness(index, t)
+    if index.discount > 0.0 and t > notes.until:
+        notes.until = t + t // 64 + 2
+        for k in range(state.size):
+            if at(state.first, k).permitted:
+                set_reach(state, k, np.inf)
+    later = forgiveness(index, notes.until)
+    ahead, new = _lowest(state, _largest_mean(state), notes.leader)
+    if new:
+        # Gates opened, or several arms learnt.
+        _find_largest_mean(state)
+        _draw_lines(state, notes.bar, later, notes.leader)
+        ahead, _ = _lowest(state, notes.bar, notes.leader)
+    largest = notes.bar
+    leader = at(state.first, notes.leader)
+    top = -math.inf
+    if leader.permitted:
+        top = -imed_cost(leader.reward, largest, forgiven)
+        if top > ahead.reach + MARGIN:
+            return notes.leader
+        _draw_line(state, notes.leader, largest, later)
+    if ahead.arm >= 0:
+        rival = -imed_cost(at(state.first, ahead.arm).reward, largest, forgiven)
+        if rival > max(top, ahead.second) + MARGIN:
+            notes.leader = ahead.arm
+            return ahead.arm
+        top = max(top, rival)
+    return _least_cost(state, largest, forgiven, later, top - MARGIN)
+
+
+@inlined
+def _least_cost(state: State, largest: float, forgiven: float, later: float, floor: float) -> int:
+    """The arm of least cost among those that can reach `floor`, which it does."""
+    for k in range(state.size):
+        if can_reach(state, k, floor, largest):
+            arm = at(state.first, k)
+            arm.index = -imed_cost(arm.reward, largest, forgiven) if arm.permitted else math.nan
+            _draw_line(state, k, largest, later)
+    winner = largest_index(state, floor, largest)
+    state.notes.leader = max(0, winner)
+    return winner
+
+
+@inlined
+def _draw_line(state: State, k: int, largest: float, forgiven: float) -> None:
+    """Draw the line of an arm anew: the tangent of its cost, with the sign changed, at the largest mean."""
+    arm, place = at(state.first, k), at(state.front, k)
+    if arm.permitted == 0:
+        return
+    seen = arm.reward
+    plays = seen.plays + seen.pending
+    slope = 0.0
+    if seen.plays > 0 and seen.mean < largest:
+        slope = plays * (seen.mean - largest) / (largest * (1.0 - largest)) if largest < 1.0 else -math.inf
+    if slope < -STEEPEST:
+        place.reach, place.slope = -imed_cost(seen, 0.0, forgiven), 0.0
+    else:
+        place.reach, place.slope = -imed_cost(seen, largest, forgiven) - slope * largest, slope
+
+
+@inlined
+def _draw_lines(state: State, largest: float, forgiven: float, but: int) -> None:
+    """Draw all lines that are not known, `but` one."""
+    for k in range(state.size):
+        if at(state.front, k).reach == np.inf and k != but:
+            _draw_line(state, k, largest, forgiven)
+
+
+@inlined
+def _lowest(state: State, largest: float, but: int) -> tuple[Ahead, bool]:
+    """Which arm, `but` one, has the line of least cost; and whether some line is not known."""
+    ahead, new = Ahead(-1, -np.inf, -np.inf), False
+    for k in range(state.size):
+        place = at(state.front, k)
+        reach = place.reach + place.slope * largest
+        if reach > ahead.second and k != but:
+            new = new or reach == np.inf
+            ahead = with_arm(ahead, k, reach)
+    return ahead, new
+
+
+@inlined
+def _largest_mean(state: State) -> float:
+    """The largest mean of a safe arm, `bar`, where of safe arms only the last winner has learnt.
+
+    `top` is whose it is, and `second` is no less than the mean of any other.
+    """
+    notes = state.notes
+    leader, top = at(state.first, notes.leader), at(state.first, notes.top)
+    if notes.leader != notes.top and leader.safe and leader.reward.plays > 0:
+        if leader.reward.mean > top.reward.mean:
+            notes.second = top.reward.mean
+            notes.top = notes.leader
+            top = leader
+        else:
+            notes.second = max(notes.second, leader.reward.mean)
+    if top.safe == 0 or top.reward.mean < notes.second:
+        _find_largest_mean(state)
+    else:
+        notes.bar = top.reward.mean
+    return notes.bar
+
+
+@inlined
+def _find_largest_mean(state: State) -> None:
+    """The same, by the definition; 0 where nothing is known of any safe arm."""
+    notes = state.notes
+    notes.bar, notes.second = 0.0, 0.0
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.safe and arm.reward.plays > 0:
+            if arm.reward.mean > notes.bar:
+                notes.bar, notes.second, notes.top = arm.reward.mean, notes.bar, k
+            else:
+                notes.second = max(notes.second, arm.reward.mean)
