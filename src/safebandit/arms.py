@@ -33,9 +33,9 @@ Numbers: TypeAlias = NDArray[np.float64]
 Seen: TypeAlias = Any  # one quantity of one arm, a record with the fields above
 Arms: TypeAlias = NDArray[np.void]
 
-# A policy's notes; all 0 says that nothing is known. `changed` is EVERY, NONE, or 1 + the only arm that learnt since the
-# last decision. `gates_at` is the round in which a closed gate may open, `gates_seen` how far that was looked for.
-# The rest belong to the search for the largest index: the last winner, until when its bounds hold, what it tried last.
+# A policy's notes; all 0 says that nothing is known. `changed` is EVERY, NONE, or 1 + the only arm that learnt since
+# the last decision; `unplayed` the arm before which all were given out; `gates_at` the round in which a closed gate may
+# open, and `gates_seen` how far that was looked for. The rest belong to the search for the largest index.
 NOTES = np.dtype(
     [
         ("changed", "i8"),
@@ -55,9 +55,9 @@ NOTES = np.dtype(
 EVERY, NONE = 0, -1
 NEVER = 1 << 62
 
-# Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known; of a steady
-# index at most `reach` + `slope` x, of a drawn one the chance that it exceeds the bar. `calm` is the chance that none of
-# a block of arms does so, kept at the block's first arm; 0 where that is not known.
+# Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known. Of a
+# steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar, and
+# `calm` the chance that none of a block of arms does so, kept at the block's first arm (0 where it is not known).
 FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("calm", "f8")])
 BLOCK = 32
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import NOTES, Arms, Numbers, risk_fields
+from safebandit.arms import Memory, Numbers, risk_fields
 from safebandit.kernel import kernels_for
 from safebandit.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 from safebandit.policies import WAIT
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from safebandit.streams import Streams
 
 
 class ArmView(NamedTuple):
@@ -85,8 +83,7 @@ class _Gate(NamedTuple):
 
 def explain_state(
     policy: Any,
-    arms: Arms,
-    stream: Streams,
+    memory: Memory,
     t: int,
     limits: tuple[float, ...],
     names: tuple[str, ...],
@@ -95,11 +92,15 @@ def explain_state(
     """Decide on copies, and describe what was decided; nothing of the trial changes."""
     kernels = kernels_for(policy)
     numbers = np.full((len(names), 3 + len(limits)), np.nan)
-    kernels.look(policy, arms.copy(), stream.copy(), np.zeros(1, NOTES), limits, t, numbers)
-    after = arms.copy()
-    k, none = kernels.decide(policy, after, stream.copy(), np.zeros(1, NOTES), limits, t)
+    kernels.look(policy, memory.copy(), limits, t, numbers)
+    arms, copied = memory.arms, memory.copy()
+    after = copied.arms
+    after["index"] = np.nan
+    k, none = kernels.decide(policy, copied, limits, t)
     permissible = numbers[:, 0] == 1.0
     first_plays = k >= 0 and policy.each_first and t <= len(names) and bool(after["asked"][k] == 0)
+    if k >= 0 and not none and not first_plays:
+        kernels.reveal(policy, copied, k, t)
     drawn = np.where((after["permitted"] == 1) & ~first_plays, after["index"], np.nan)
     indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
     gate = _Gate(numbers[:, 3:], limits, risks)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safebandit.arms import Counts, Memory, Numbers, State, at
 from safebandit.dispatch import compiled, compiled_here
 from safebandit.instances.laws import draw_reward, draw_risk
-from safebandit.policies.interface import Limits, begin, choose, learn_pair, learn_reward, learn_risk, look
+from safebandit.policies.interface import Limits, begin, choose, learn_pair, learn_reward, learn_risk, look, reveal
 from safebandit.streams import Streams
 
 # How often a running trial looks whether it should stop.
@@ -149,6 +149,10 @@ def _look(policy: Any, memory: Memory, limits: Limits, t: int, table: Numbers) -
     look(policy, _state(memory), t, limits, table)
 
 
+def _reveal(policy: Any, memory: Memory, k: int, t: int) -> None:
+    reveal(policy, _state(memory), k, t)
+
+
 class Kernels(NamedTuple):
     """The compiled steps, all from the same formulas."""
 
@@ -157,9 +161,10 @@ class Kernels(NamedTuple):
     decide: Callable[..., tuple[int, bool]]
     learn: Callable[..., None]
     look: Callable[..., None]
+    reveal: Callable[..., None]
 
 
-_STEPS: tuple[Any, ...] = (_run_trials, _begin, _decide, _learn, _look)
+_STEPS: tuple[Any, ...] = (_run_trials, _begin, _decide, _learn, _look, _reveal)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
 _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from safebandit.arms import NOTES, new_arms, risk_fields
+from safebandit.arms import EVERY, new_memory, risk_fields
 from safebandit.errors import TrialError, suggest
 from safebandit.explanation import Explanation, explain_state
 from safebandit.kernel import kernels_for
@@ -122,10 +122,9 @@ class Trial:
         self._ready = prepare(self.policy, self.arms, "hold", limits=self.limits)
         self._kernels = kernels_for(self._ready)
         streams = trial_streams(self.seed, 0, len(self.arms))
-        self._stream = streams.policy.copy()
-        self._table = new_arms(streams.keys, widths(self._ready), len(self.limits))
+        self._memory = new_memory(streams.keys, streams.policy, widths(self._ready), len(self.limits))
         self._risk_fields = risk_fields(len(self.limits))
-        self._known = (self._ready, self._table, self._stream, np.zeros(1, NOTES), self.limits)
+        self._known = (self._ready, self._memory, self.limits)
         self._kernels.begin(*self._known)
         self._units: dict[int, _Unit] = {}
         self.log: list[dict[str, Any]] = []
@@ -208,7 +207,7 @@ class Trial:
 
     def explain(self) -> Explanation:
         """What is known of every arm now, who is permissible, and which arm the next `ask` gives, and why."""
-        return explain_state(self._ready, self._table, self._stream, self.round, self.limits, self.arms, self.risks)
+        return explain_state(self._ready, self._memory, self.round, self.limits, self.arms, self.risks)
 
     def to_json(self) -> str:
         """The whole trial as a text; `from_json` goes on exactly as this one would."""
@@ -221,7 +220,8 @@ class Trial:
             "policy": self.policy_text,
             "seed": self.seed,
             "log": self.log,
-            "stream": [int(word) for word in self._stream[0]],
+            "stream": [int(word) for word in self._memory.streams[0]],
+            "bar": [float(self._memory.notes["bar"][0]), int(self._memory.notes["work"][0])],
         }
         return json.dumps(document, allow_nan=False)
 
@@ -235,7 +235,8 @@ class Trial:
             for event in document["log"]:
                 trial._repeat(event)
             for name, word in zip(STATE.names or (), document["stream"], strict=True):
-                trial._stream[name] = word
+                trial._memory.streams[name] = word
+            trial._memory.notes["bar"], trial._memory.notes["work"] = document["bar"]
         except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
         return trial
@@ -267,17 +268,15 @@ class Trial:
         self.log.append(dict(event))
 
     def _give(self, number: int, k: int) -> None:
-        arm = self._table[k]
+        arm = self._memory.arms[k]
         self._units[number] = _Unit(k, int(arm["asked"]), None, [None] * len(self.risks))
         arm["asked"] += 1
         for name in ("reward", *self._risk_fields):
             arm[name]["pending"] += 1
-        # A unit that is pending changes what an index sees; what was noted of it no longer holds.
-        arm["until"] = 0
         self._set_available(k)
 
     def _learn(self, unit: _Unit, reward: float | None, risks: Sequence[float | None]) -> None:
-        arm = self._table[unit.arm]
+        arm = self._memory.arms[unit.arm]
         news = [math.nan if value is None else value for value in (reward, *risks)]
         known = [math.nan if value is None else value for value in (unit.reward, *unit.risks)]
         if reward is not None:
@@ -293,9 +292,11 @@ class Trial:
         self._set_available(unit.arm)
 
     def _set_available(self, k: int) -> None:
-        arm = self._table[k]
+        arm = self._memory.arms[k]
         risks = [arm[name] for name in self._risk_fields]
         arm["available"] = all(risk["pending"] < max(1, risk["plays"]) for risk in risks)
+        # A unit that is pending changes what an index sees, too; what was noted of arms no longer holds.
+        self._memory.notes["changed"] = EVERY
 
     def _hold_reason(self, code: int) -> str:
         if code == WAIT:

@@ -11,7 +11,7 @@ from safebandit.arms import Numbers, Seen, State, at, set_reach
 from safebandit.bounds import divergence_below
 from safebandit.dispatch import inlined
 from safebandit.indices.contest import Ahead, can_reach, largest_index, with_arm
-from safebandit.indices.interface import best, charge, described, start, upper, width
+from safebandit.indices.interface import best, charge, described, reveal, start, upper, width
 
 # Far above the rounding of a line, far below any difference in evidence that matters.
 MARGIN = 1e-6
@@ -106,6 +106,14 @@ def best_of_imed(index: IMED, state: State, t: int) -> int:
             return ahead.arm
         top = max(top, rival)
     return _least_cost(state, largest, forgiven, later, top - MARGIN)
+
+
+@reveal.register(IMED)
+def reveal_imed(index: IMED, state: State, winner: int, t: int) -> None:
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.permitted:
+            arm.index = -imed_cost(arm.reward, state.notes.bar, forgiveness(index, t))
 
 
 @inlined

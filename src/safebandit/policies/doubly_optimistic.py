@@ -23,6 +23,7 @@ from safebandit.indices.interface import (
     upper,
     width,
 )
+from safebandit.indices.interface import reveal as reveal_indices
 from safebandit.policies.interface import (
     LEAST_RISKY,
     WAIT,
@@ -33,6 +34,7 @@ from safebandit.policies.interface import (
     learn_reward,
     learn_risk,
     look,
+    reveal,
     widths,
 )
 from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
@@ -232,6 +234,11 @@ def _compute_excesses(index: Any, state: State, t: int, limits: Limits) -> None:
             # NaN stays: an arm whose index cannot be computed is not the least risky one.
             if excess > arm.excess or np.isnan(excess):
                 arm.excess = excess
+
+
+@reveal.register(DoublyOptimistic)
+def _reveal(policy: DoublyOptimistic, state: State, winner: int, t: int) -> None:
+    reveal_indices(policy.reward, state, winner, t)
 
 
 @look.register(DoublyOptimistic)
