@@ -56,9 +56,10 @@ EVERY, NONE = 0, -1
 NEVER = 1 << 62
 
 # Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known. Of a
-# steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar, and
-# `calm` the chance that none of a block of arms does so, kept at the block's first arm (0 where it is not known).
-FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("calm", "f8")])
+# steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar. `mark`
+# is of a block of drawn arms the chance that none exceeds the bar, kept at its first arm (0 where it is not known), and
+# of an arm of a mixture the round in which its indices were computed.
+FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("mark", "f8")])
 BLOCK = 32
 
 
@@ -115,6 +116,8 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int], risks: int = 1) 
             ("ceiling", "f8"),
             ("risk_bound", "f8"),
             ("excess", "f8"),
+            ("risk_reach", "f8"),
+            ("risk_slope", "f8"),
             ("ask_gate_at", "i8"),
             ("next", "i8"),
             ("available", "i8"),
@@ -162,7 +165,7 @@ def set_reach(state: State, k: int, reach: float) -> None:
     place = at(state.front, k)
     place.reach = reach
     place.slope = 0.0
-    at(state.front, k & -BLOCK).calm = 0.0
+    at(state.front, k & -BLOCK).mark = 0.0
 
 
 @inlined

@@ -89,7 +89,7 @@ def arms_above_bar(state: State) -> tuple[int, int]:
     first, last, count = -1, -1, 0
     for start in range(0, state.size, BLOCK):
         head, u = at(state.front, start), uniform(stream)
-        if u < head.calm:
+        if u < head.mark:
             continue
         none, before = 1.0, count
         for k in range(start, min(start + BLOCK, state.size)):
@@ -108,7 +108,7 @@ def arms_above_bar(state: State) -> tuple[int, int]:
                     last, count = k, count + 1
                     none, u = 1.0, uniform(stream)
         if count == before:
-            head.calm = none
+            head.mark = none
     if last >= 0:
         at(state.first, last).next = -1
     notes.work += count - 1 if count > 0 else state.size

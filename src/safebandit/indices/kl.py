@@ -88,24 +88,25 @@ def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float) -> fl
 
 @line.register(KLUpper)
 def kl_line(index: KLUpper, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
-    return tangent(index.level, seen, t, upper_near(index, seen, t, before, stream))
+    return tangent(index.level, seen.mean, seen.plays + seen.pending, t, upper_near(index, seen, t, before, stream))
 
 
 @line_until.register(KLUpper)
-def kl_line_until(index: KLUpper) -> int:
+@line_until.register(KLLower)
+def kl_line_until(index: KLUpper | KLLower) -> int:
     return NEVER
 
 
 @inlined
-def tangent(level: int, seen: Seen, t: int, u: float) -> tuple[float, float]:
+def tangent(level: int, mean: float, plays: int, t: int, u: float) -> tuple[float, float]:
     """The tangent of a KL index over log t, where it is u: it is concave, so that it never exceeds its tangent."""
-    gap = u - seen.mean
+    gap = u - mean
     # Where the budget begins to grow faster, and where the index leaves the mean, it is not concave: at most 1 it is.
-    if gap < 1e-6 or (level == 1 and t <= 2):
+    if plays == 0 or gap < 1e-6 or (level == 1 and t <= 2):
         return 1.0, 0.0
     log_t = math.log(t)
     growth = 1.0 + 3.0 / log_t if level == 1 else 1.0
-    slope = growth * u * (1.0 - u) / ((seen.plays + seen.pending) * gap)
+    slope = growth * u * (1.0 - u) / (plays * gap)
     return u - slope * log_t, slope
 
 
