@@ -401,6 +401,14 @@ class Bench:
         self.memory.notes["changed"] = EVERY
         return self.kernels.decide(*self.known, t)
 
+    def draw(self, t):
+        """The same, and every permitted arm's drawn index."""
+        self.arms["index"] = np.nan
+        k, none = self.decide(t)
+        if k >= 0 and not none:
+            self.kernels.reveal(self.policy, self.memory, k, t)
+        return k, none
+
 
 def decisions(policy, instance, horizon, seed, trial=0):
     """The arms that the simulator plays, round by round, and -1 where it holds: read off costs that name the arm."""

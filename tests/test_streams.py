@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from safebandit.streams import bernoulli_bit, beta, gamma, normal, trial_streams, uniform, wins_tie, word
+from safebandit.streams import (
+    bernoulli_bit,
+    beta,
+    beta_above,
+    beta_below,
+    gamma,
+    normal,
+    trial_streams,
+    uniform,
+    wins_tie,
+    word,
+)
 
 from .plain import reduced_bit
 
@@ -143,3 +154,24 @@ def test_ties_are_broken_evenly():
                 leader = candidate
         wins[leader] += 1
     assert stats.chisquare(wins).pvalue > FALSE_ALARM
+
+
+# From a bar that nearly all draws exceed to one that hardly any does; a density without a peak, too.
+@pytest.mark.parametrize(
+    ("a", "b", "bar"),
+    [
+        (20.0, 81.0, 0.05), (57.0, 44.0, 0.6), (65.0, 36.0, 0.8), (1.0, 1.0, 0.999), (1.0, 40.0, 0.2), (7.0, 1.0, 0.99),
+        (3.0, 2.0, 0.95), (30.0, 2.0, 0.97), (301.0, 401.0, 0.5), (20_001.0, 20_001.0, 0.52), (1.0, 2_000.0, 0.01),
+    ],
+)  # fmt: skip
+def test_a_beta_number_beyond_a_bar_is_of_the_law_that_is_cut_off(a, b, bar):
+    stream = policy_stream(17, 0)
+    above = np.array([beta_above(stream, a, b, bar) for _ in range(20_000)])
+    assert ((above > bar) & (above <= 1.0)).all()
+    share = special.betaincc(a, b, bar)
+    assert stats.kstest(special.betaincc(a, b, above) / share, "uniform").pvalue > FALSE_ALARM
+    if share < 0.9:
+        assert stats.kstest(above, stats.beta(a, b).cdf).pvalue < 1e-9
+    below = np.array([beta_below(stream, b, a, 1.0 - bar) for _ in range(20_000)])
+    assert ((below >= 0.0) & (below < 1.0 - bar)).all()
+    assert stats.ks_2samp(1.0 - below, above).pvalue > FALSE_ALARM

@@ -113,18 +113,15 @@ def _run_trials(
 
 
 # The steps of a live trial take arrays: Numba recognises their types faster than those of records.
-@compiled
-def _state(memory: Memory) -> State:
-    arms, streams, notes, front = memory
-    return State(arms[0], len(arms), streams[0], notes[0], front[0])
-
-
+# A function that gave the state back could not: Numba gives back copies of records.
 def _begin(policy: Any, memory: Memory, limits: Limits) -> None:
-    begin(policy, _state(memory), limits)
+    begin(policy, State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]), limits)
 
 
 def _decide(policy: Any, memory: Memory, limits: Limits, t: int) -> tuple[int, bool]:
-    return choose(policy, _state(memory), t, limits)
+    return choose(
+        policy, State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]), t, limits
+    )
 
 
 def _learn(
@@ -132,7 +129,7 @@ def _learn(
     reward: float, risks: Limits, known_reward: float, known_risks: Limits,
 ) -> None:  # fmt: skip
     """Count what is new of one play, given what was known of it before; NaN says that there is nothing."""
-    state = _state(memory)
+    state = State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0])
     if not np.isnan(reward):
         learn_reward(policy, state, k, play, reward, limits)
     for j in range(len(risks)):
@@ -146,11 +143,17 @@ def _learn(
 
 
 def _look(policy: Any, memory: Memory, limits: Limits, t: int, table: Numbers) -> None:
-    look(policy, _state(memory), t, limits, table)
+    look(
+        policy,
+        State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]),
+        t,
+        limits,
+        table,
+    )
 
 
 def _reveal(policy: Any, memory: Memory, k: int, t: int) -> None:
-    reveal(policy, _state(memory), k, t)
+    reveal(policy, State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]), k, t)
 
 
 class Kernels(NamedTuple):

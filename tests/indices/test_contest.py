@@ -3,8 +3,22 @@
 import numpy as np
 import pytest
 
-from safebandit.indices import BayesUpper, EmpiricalUpper, HoeffdingUpper, KLLower, KLUpper
-from safebandit.policies import DoublyOptimistic
+from safebandit.arms import new_memory
+from safebandit.indices import (
+    IMED,
+    BayesLower,
+    BayesUpper,
+    EmpiricalUpper,
+    HoeffdingUpper,
+    JointUpper,
+    KLLower,
+    KLUpper,
+    Level,
+    VarianceUpper,
+)
+from safebandit.kernel import kernels_for
+from safebandit.policies import DoublyOptimistic, prepare, widths
+from safebandit.streams import trial_streams
 
 from .. import plain
 
@@ -76,3 +90,45 @@ def test_pending_plays_lower_an_arms_index():
         for k in given:
             bench.arms["reward"]["pending"][k] -= 1
             bench.learn(k, float(rng.random() < 0.5), 0.0)
+
+
+POLICIES = {
+    "docb": DoublyOptimistic(KLUpper(), KLLower()),
+    "docb, theory": DoublyOptimistic(KLUpper(Level.theory), KLLower(Level.theory)),
+    "klbayes": DoublyOptimistic(KLUpper(), BayesLower(), each_first=False),
+    "joint-kl": DoublyOptimistic(JointUpper(), KLLower()),
+    "joint-kl, head start": DoublyOptimistic(JointUpper(), KLLower(), head_start=300),
+    "safe-imed": DoublyOptimistic(IMED(), BayesLower()),
+    "safe-imed, discount": DoublyOptimistic(IMED(0.7), KLLower()),
+    "hoeffding": DoublyOptimistic(HoeffdingUpper(), KLLower()),
+    "variance": DoublyOptimistic(VarianceUpper(), KLLower()),
+}
+PROBLEMS = {
+    "one arm": (1, 0.3), "two": (2, 0.3), "five": (5, 0.21), "forty": (40, 0.3), "a thousand": (1_000, 0.3),
+    "no risk": (5, 0.0), "any risk": (5, 1.0), "none is safe": (4, 0.02), "ties": (6, 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", POLICIES)
+def test_what_is_noted_changes_no_decision(name, problem):
+    """In every round the decision is the one that is made where nothing is noted: same arm, same random numbers."""
+    count, alpha = PROBLEMS[problem]
+    rng = np.random.default_rng(count)
+    ready = prepare(POLICIES[name], [str(k) for k in range(count)], "least_risky", limits=(alpha,))
+    streams, kernels = trial_streams(count, 0, count), kernels_for(ready)
+    means = np.full((count, 2), 0.4) if problem == "ties" else rng.uniform(0.1, 0.95, (count, 2))
+    noted = new_memory(streams.keys, streams.policy.copy(), widths(ready))
+    kernels.begin(ready, noted, (alpha,))
+    for t in range(1, 2_500 if count < 100 else 4_000):
+        fresh = noted.copy()
+        fresh.notes[:] = 0
+        chosen = kernels.decide(ready, noted, (alpha,), t)
+        if count < 100 or t % 7 == 0:
+            assert chosen == kernels.decide(ready, fresh, (alpha,), t), t
+            assert np.array_equal(noted.streams, fresh.streams)
+        k = chosen[0]
+        play = int(noted.arms["asked"][k])
+        noted.arms["asked"][k] += 1
+        reward, risk = (rng.random(2) < means[k]).astype(float)
+        kernels.learn(ready, noted, (alpha,), k, play, reward, (risk,), np.nan, (np.nan,))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import stats
 
 from safebandit.indices import JointUpper, KLUpper, Level
-from safebandit.indices.joint_sampling import ALPHA, CHANCE, TABLE, TRIES, reward_given_safe, risk_below
+from safebandit.indices.joint_sampling import ALPHA, CHANCE, TABLE, reward_given_safe
 from safebandit.streams import trial_streams
 
 from .. import plain
@@ -203,12 +203,6 @@ def test_the_chance_of_passing_is_that_of_the_risk():
 
 
 @numba.njit
-def many_below(a, b, alpha, stream, out):
-    for i in range(len(out)):
-        out[i] = risk_below(a, b, alpha, stream[0])
-
-
-@numba.njit
 def many_given_safe(arms, stream, out):
     for i in range(len(out)):
         out[i] = reward_given_safe(arms[0].reward, stream[0])
@@ -216,38 +210,6 @@ def many_given_safe(arms, stream, out):
 
 def policy_stream(seed):
     return trial_streams(seed, 0, 1).policy.copy()
-
-
-# The chance that TRIES draws all fail, from nearly none to nearly all: by trying, by both, by the quantile.
-@pytest.mark.parametrize(
-    ("a", "b", "alpha", "least", "most"),
-    [
-        (20.0, 81.0, 0.5, 0.0, 1e-6),
-        (1.0, 1.0, 0.9, 0.0, 1e-5),
-        (57.0, 44.0, 0.5, 0.3, 0.7),
-        (3.0, 1.0, 0.4, 0.5, 0.9),
-        (65.0, 36.0, 0.5, 0.95, 1.0),
-        (400.0, 301.0, 0.4, 0.999, 1.0),
-        (1.0, 2_000.0, 1e-5, 0.8, 1.0),
-    ],
-)
-def test_a_risk_below_alpha_is_a_posterior_draw_cut_off(a, b, alpha, least, most):
-    share = special.betainc(a, b, alpha)
-    assert least <= (1.0 - share) ** TRIES <= most
-    draws = np.empty(20_000)
-    many_below(a, b, alpha, policy_stream(3), draws)
-    assert ((draws >= 0.0) & (draws <= alpha)).all()
-    assert stats.kstest(special.betainc(a, b, draws) / share, "uniform").pvalue > FALSE_ALARM
-    # Not so for the law that is not cut off.
-    if share < 0.9:
-        assert stats.kstest(draws, stats.beta(a, b).cdf).pvalue < 1e-9
-
-
-def test_a_risk_below_an_alpha_that_is_out_of_reach_is_alpha():
-    draws = np.empty(100)
-    many_below(5_000.0, 1.0, 0.01, policy_stream(3), draws)
-    assert special.betainc(5_000.0, 1.0, 0.01) == 0.0
-    assert (draws == 0.01).all()
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from safebandit.indices import KLLower, SampledRisk, Thompson
-from safebandit.indices.sampling import LOG_SCREEN, SCREEN
 from safebandit.policies import DoublyOptimistic
 
 from ..plain import Bench
@@ -17,15 +14,15 @@ from ..plain import Bench
 # Each statistical test below fails by chance with probability at most this, were its seed not fixed.
 FALSE_ALARM = 1e-4
 
-# (plays, ones) per arm. From easy to hard for the screen: equal arms are always drawn, a clear leader leaves
-# the others to one uniform number each, and now and then one of them wins through it.
+# (plays, ones) per arm: equal arms, which mostly all exceed the bar, a clear leader, which mostly does so alone, and
+# arms that now and then win from far below.
 STATES = {
     "nothing seen": [(0, 0), (0, 0), (0, 0)],
     "equal": [(20, 10)] * 4,
     "one lead": [(50, 25), (50, 35), (50, 30)],
-    "screened, wins one in 100": [(50, 25), (50, 36)],
-    "screened, few plays against many": [(5, 1), (400, 260), (4, 0), (0, 0)],
-    "screened on both sides of the leader": [(30, 12), (30, 13), (200, 130), (30, 14), (30, 15)],
+    "wins one in 100": [(50, 25), (50, 36)],
+    "few plays against many": [(5, 1), (400, 260), (4, 0), (0, 0)],
+    "on both sides of the leader": [(30, 12), (30, 13), (200, 130), (30, 14), (30, 15)],
     "means of 0 and 1": [(6, 0), (6, 6), (3, 3), (0, 0)],
     "many plays": [(100_000, 50_000), (100_000, 50_300), (20_000, 9_990)],
 }
@@ -73,7 +70,7 @@ def play(bench, rounds):
     """Who wins how often, and the winning draws; nothing is learnt in between."""
     wins, draws = np.zeros(len(bench.arms), int), np.empty(rounds)
     for i in range(rounds):
-        k, none = bench.decide(100)
+        k, none = bench.draw(100)
         assert not none
         wins[k] += 1
         draws[i] = bench.arms["index"][k]
@@ -91,35 +88,55 @@ def test_arms_win_as_often_as_if_all_were_drawn(name):
     assert stats.kstest(draws, lambda x: np.prod([law.cdf(x) for law in laws], axis=0)).pvalue > FALSE_ALARM
 
 
-def test_an_arm_that_wins_through_the_screen_wins_with_the_right_draw():
-    counts = [(50, 25), (2_000, 1_400)]
+def test_every_arms_draw_is_one_of_its_posterior():
+    # Also the draws that the decision did not need, and those of arms that exceed the bar together, or not at all.
+    counts = STATES["few plays against many"]
     bench = thompson_bench(counts, seed=1)
-    limit = bench.arms["reward"]["own"][0, 1]
-    screened, leaders, draws = 0, 0, []
-    for _ in range(150_000):
+    draws = np.empty((20_000, len(counts)))
+    for row in draws:
+        k, _ = bench.draw(100)
+        row[:] = bench.arms["index"]
+        assert row[k] == row.max()
+    for draw, (plays, ones) in zip(draws.T, counts, strict=True):
+        assert stats.kstest(draw, stats.beta(ones + 1, plays - ones + 1).cdf).pvalue > FALSE_ALARM
+    # They are drawn apart from each other.
+    assert np.abs(np.corrcoef(draws.T) - np.eye(len(counts))).max() < 5.0 / math.sqrt(len(draws))
+
+
+@pytest.mark.parametrize("bar", [0.05, 0.4, 0.5, 0.6, 0.95, 0.999])
+def test_who_wins_does_not_depend_on_the_bar(bar):
+    counts = [(20, 10), (25, 13), (3, 1), (40, 19)]
+    bench = thompson_bench(counts, seed=2)
+    wins = np.zeros(len(counts), int)
+    for _ in range(20_000):
+        bench.memory.notes["bar"], bench.memory.notes["work"] = bar, 0
+        wins[bench.decide(100)[0]] += 1
+    assert_frequencies(wins, chances_to_win(counts))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_chance_to_lie_below_the_bar_is_carried_from_play_to_play(seed):
+    rng = np.random.default_rng(seed)
+    bench = thompson_bench([(0, 0)] * 4, seed=seed)
+    for _ in range(3_000):
         k, _ = bench.decide(100)
-        if k == 0 and bench.arms["index"][1] >= limit:
-            screened += 1
-            draws.append((bench.arms["index"][0], bench.arms["index"][1]))
-        leaders += bench.arms["index"][1] >= limit
-    first, leader = (stats.beta(ones + 1, plays - ones + 1) for plays, ones in counts)
-    # P(first > leader >= limit) by numerical integration.
-    points = np.linspace(limit, 1.0, 20_001)
-    chance = np.trapezoid(leader.pdf(points) * first.sf(points), points)
-    assert screened > 50
-    assert stats.binomtest(screened, 150_000, chance).pvalue > FALSE_ALARM
-    assert stats.binomtest(int(leaders), 150_000, leader.sf(limit)).pvalue > FALSE_ALARM
-    # Given that it exceeds x, its draw is the posterior cut off at x: this share of the rest is uniform.
-    rest = [first.sf(draw) / first.sf(x) for draw, x in draws]
-    assert stats.kstest(rest, "uniform").pvalue > FALSE_ALARM
+        bench.learn(k, float(rng.random() < 0.3 + 0.1 * k), 0.0)
+        below, _, bar = bench.arms["reward"]["own"][k, :3]
+        seen = bench.arms["reward"][k]
+        assert below == pytest.approx(
+            stats.beta.cdf(bar, seen["ones"] + 1, seen["plays"] - seen["ones"] + 1), abs=1e-11
+        )
 
 
-@given(plays=st.integers(1, 5_000), share=st.floats(0.0, 1.0))
-def test_a_draw_exceeds_the_limit_with_a_chance_of_at_most_the_screen(plays, share):
-    assert math.exp(-LOG_SCREEN) == pytest.approx(SCREEN, rel=1e-12)
-    ones = round(share * plays)
-    limit = thompson_bench([(plays, ones)]).arms["reward"]["own"][0, 1]
-    assert stats.beta.sf(limit, ones + 1, plays - ones + 1) <= SCREEN
+@pytest.mark.parametrize("count", [1, 2, 33, 1_000])
+def test_one_uniform_number_serves_a_block_of_arms(count):
+    # All arms alike: each wins as often as the others, in whatever block it is.
+    bench = thompson_bench([(0, 0)] * count, seed=3)
+    wins = np.zeros(count, int)
+    for _ in range(20 * max(count, 500)):
+        wins[bench.decide(100)[0]] += 1
+    if count > 1:
+        assert stats.chisquare(wins).pvalue > FALSE_ALARM
 
 
 def test_an_impermissible_arm_is_not_drawn():

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import safebandit as sb
-from safebandit.arms import NOTES, new_arms
+from safebandit.arms import EVERY, new_memory
 from safebandit.errors import PolicyError
 from safebandit.kernel import kernels_for
 from safebandit.policies import prepare, widths
@@ -19,19 +19,16 @@ def looked_at(policy, plays, rewards, risks, alpha, t, seed=0):
     count = len(plays)
     ready = prepare(policy, [str(k) for k in range(count)], "hold", limits=(alpha,), risks=[0.0] * count)
     streams = trial_streams(seed, 0, count)
-    arms = new_arms(streams.keys, widths(ready))
+    memory = new_memory(streams.keys, streams.policy, widths(ready))
     kernels = kernels_for(ready)
-    notes = np.zeros(1, NOTES)
-    kernels.begin(ready, arms, streams.policy, notes, (alpha,))
+    kernels.begin(ready, memory, (alpha,))
     for k in range(count):
         for play in range(plays[k]):
             values = float(play < rewards[k]), float(play < risks[k])
-            kernels.learn(
-                ready, arms, streams.policy, notes, (alpha,), k, play, values[0], values[1:], np.nan, (np.nan,)
-            )
-        arms["asked"][k] = plays[k]
+            kernels.learn(ready, memory, (alpha,), k, play, values[0], values[1:], np.nan, (np.nan,))
+        memory.arms["asked"][k] = plays[k]
     table = np.full((count, 4), np.nan)
-    kernels.look(ready, arms, streams.policy, notes, (alpha,), t, table)
+    kernels.look(ready, memory, (alpha,), t, table)
     return table[:, [3, 0, 1, 2]]
 
 
@@ -109,3 +106,27 @@ def test_mistakes(text, words):
         sb.Trial(3, 0.3, text)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("policy", ["bwcr", "pess", "bwcr:level=theory"])
+@pytest.mark.parametrize(("count", "alpha"), [(1, 0.4), (2, 0.3), (5, 0.21), (40, 0.3), (6, 0.0), (6, 1.0)])
+def test_few_indices_give_the_mixture_that_all_would_give(policy, count, alpha):
+    rng = np.random.default_rng(count)
+    ready = prepare(policy, [str(k) for k in range(count)], "least_risky", limits=(alpha,), risks=[0.0] * count)
+    streams, kernels = trial_streams(count, 0, count), kernels_for(ready)
+    means = rng.random((count, 2))
+    few = new_memory(streams.keys, streams.policy.copy(), widths(ready))
+    kernels.begin(ready, few, (alpha,))
+    skipped = 0
+    for t in range(1, 1_500):
+        every = few.copy()
+        every.notes["changed"] = EVERY
+        chosen = kernels.decide(ready, few, (alpha,), t)
+        assert chosen == kernels.decide(ready, every, (alpha,), t), t
+        assert np.array_equal(few.streams, every.streams)
+        skipped += (few.front["mark"] != t).sum()
+        k = chosen[0]
+        few.arms["asked"][k] += 1
+        reward, risk = (rng.random(2) < means[k]).astype(float)
+        kernels.learn(ready, few, (alpha,), k, t, reward, (risk,), np.nan, (np.nan,))
+    assert skipped > 0 or count <= 2 or alpha == 0.0

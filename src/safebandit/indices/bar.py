@@ -96,8 +96,6 @@ def arms_above_bar(state: State) -> tuple[int, int]:
             place = at(state.front, k)
             if place.reach == np.inf:
                 place.reach = _chance_above(at(state.first, k).reward, notes.bar)
-                # So far above the bar is an arm only if the bar is too low.
-                notes.work += place.reach > SURE
             if place.reach > 0.0:
                 none *= 1.0 - place.reach
                 if u >= none:
@@ -106,6 +104,8 @@ def arms_above_bar(state: State) -> tuple[int, int]:
                     else:
                         at(state.first, last).next = k
                     last, count = k, count + 1
+                    # So far above the bar is an arm only if the bar is too low.
+                    notes.work += place.reach > SURE
                     none, u = 1.0, uniform(stream)
         if count == before:
             head.mark = none
