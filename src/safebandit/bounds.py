@@ -142,11 +142,11 @@ def kl_upper_near(p: float, budget: float, start: float) -> float:
             break
         step = (divergence(p, q) - budget) * q * (1.0 - q) / gap
         q -= step
+        if abs(step) > 0.25 * min(gap, 1.0 - q):
+            break
         # The error after a step is about its square over twice the distance to p and to 1.
         if step * step <= 1e-10 * gap * (1.0 - q):
             return max(p, q)
-        if abs(step) > 0.25 * gap:
-            break
     return kl_upper(p, budget)
 
 
