@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import safebandit
 from safebandit.errors import SafebanditError
 from safebandit.kernel import Trials
 from safebandit.report import write_text
 from safebandit.results import Result, Specification
-
-# Who shows results, and has no part in making them.
-_ONLOOKERS = {"arena", "cli", "paper", "explanation.py", "plots.py", "report.py", "study.py", "theory.py", "trial.py"}
+from safebandit.sources import sources
 
 
 class Store:
@@ -59,18 +54,6 @@ class Store:
             return {} if path is None or not path.is_file() else dict(json.loads(path.read_text(encoding="utf-8")))
         except (TypeError, ValueError):
             return {}
-
-
-@functools.cache
-def sources() -> str:
-    """A hash of all sources that have a part in a simulation: an edited formula is never served from an old file."""
-    package = Path(safebandit.__file__).parent
-    digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        inside = source.relative_to(package)
-        if inside.parts[0] not in _ONLOOKERS:
-            digest.update(inside.as_posix().encode() + source.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def narrowed(result: Result, labels: Sequence[str], trials: int) -> Result:

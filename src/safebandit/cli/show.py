@@ -19,9 +19,9 @@ from rich.table import Table
 from safebandit.limits import show_alpha
 
 if TYPE_CHECKING:
+    from safebandit.execution import Progress as Tell
+    from safebandit.execution import Step
     from safebandit.results import Result
-    from safebandit.simulation import Progress as Tell
-    from safebandit.simulation import Step
 
 WIDE = 150
 STATISTICS = {
