@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from safebandit.simulation import at_least, default_workers
 from safebandit.sources import sources
 
 LOCAL = "local"
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^]]+\]|[^]/:\s]+):\d+/?")
 CONNECT_SECONDS = 20
 # A chunk that fails on one worker is tried on others: that worker may be the one that is ill.
 RETRIES = 2
@@ -37,9 +39,8 @@ def dask_cluster(address: str, *, workers: int | None = None) -> Iterator[Cluste
         if address == LOCAL:
             count = default_workers() if workers is None else at_least("workers", workers, 1, "processes")
             where = until_done.enter_context(_local_cluster(distributed, count))
-        elif workers is not None:
-            raise ExecutorError(f'workers goes with "{LOCAL}"; the scheduler at {address} has those that joined it')
         else:
+            _check_address(address, workers)
             where = address
         client = until_done.enter_context(_client(distributed, where))
         _check_workers(client, address)
@@ -54,6 +55,13 @@ def _distributed() -> Any:
     return distributed
 
 
+def _check_address(address: str, workers: int | None) -> None:
+    if not _ADDRESS.fullmatch(address):
+        raise ExecutorError(f'a cluster is "{LOCAL}" or an address such as tcp://10.0.0.5:8786, got "{address}"')
+    if workers is not None:
+        raise ExecutorError(f'workers goes with "{LOCAL}", got {workers}; {address} has the workers that joined it')
+
+
 def _local_cluster(distributed: Any, workers: int) -> Any:
     return distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
@@ -65,7 +73,7 @@ def _client(distributed: Any, where: Any) -> Any:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         return distributed.Client(where, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as problem:
+    except OSError as problem:
         reason = " ".join(str(problem).split())
         raise ExecutorError(
             f"no Dask scheduler answers at {where} ({reason}); start one with `dask scheduler` and give its address"
