@@ -20,9 +20,9 @@ from safebandit.errors import ExecutorError
 PACKAGE = Path(sb.__file__).parent
 DRUG = sb.instance_by_name("drug-trial")
 POLICIES = ["docb", "tsbu"]
-SETTINGS = {"horizon": 20_000, "trials": 800, "seed": 5}
+SETTINGS = {"horizon": 20_000, "trials": 300, "seed": 5}
 FLAGS = ["--instance", "drug-trial", "--policy", "docb", "--policy", "tsbu"]
-FLAGS += ["--horizon", "20000", "--trials", "800", "--seed", "5"]
+FLAGS += ["--horizon", "20000", "--trials", "300", "--seed", "5"]
 COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
 # Bounds the wait for a process to start on a busy machine; nothing is asserted about the time itself.
 PATIENCE = 200
@@ -105,7 +105,7 @@ def test_two_workers_give_the_bits_of_one_thread_though_one_of_them_is_killed(ma
     with dask_cluster(machines.address) as cluster:
         joined(cluster.executor, 2)
         client = cluster.executor._client
-        address = {info["name"]: where for where, info in client.scheduler_info(n_workers=-1)["workers"].items()}
+        address = {info["name"]: where for where, info in client.scheduler_info()["workers"].items()}
         lost = []
 
         def kill_once_both_are_at_work(step):
@@ -137,18 +137,18 @@ def test_a_killed_coordinator_goes_on_where_it_was(machines, drug, tmp_path):
     coordinator.wait(timeout=60)
     names = [path.name[:-6].split("-") for path in out.glob("chunks/*/*.chunk")]
     kept = sum(int(end) - int(first) for first, end in names)
-    assert 0 < kept < 2 * 800
+    assert 0 < kept < 2 * 300
     copy = shutil.copytree(out / "chunks", tmp_path / "copy")
     with dask_cluster(machines.address) as cluster:
         counting = Counting(cluster.executor)
         assert simulate(DRUG, POLICIES, **SETTINGS, executor=counting, resume=copy).same_trials(drug)
-        assert counting.trials == 2 * 800 - kept
+        assert counting.trials == 2 * 300 - kept
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert Result.load(out / "result.parquet").same_trials(drug)
     assert not (out / "chunks").exists()
     # What the command says of its progress begins with what was kept.
-    assert int(done.stderr.split()[0]) == 10 * kept // (2 * 800) * 10
+    assert int(done.stderr.split()[0]) == 10 * kept // (2 * 300) * 10
 
 
 def test_a_lost_scheduler_is_said_in_one_line_and_finished_chunks_stay(machines, drug, tmp_path):
@@ -159,12 +159,12 @@ def test_a_lost_scheduler_is_said_in_one_line_and_finished_chunks_stay(machines,
             machines.scheduler.kill()
             machines.scheduler.wait(timeout=60)
 
-    with pytest.raises(ExecutorError, match=r"\Athe executor was lost: [^\n]*finished chunks are kept[^\n]*\Z"):
-        with dask_cluster(machines.address) as cluster:
-            simulate(
-                DRUG, POLICIES, **SETTINGS, executor=cluster.executor, progress=kill_the_scheduler,
-                resume=tmp_path / "chunks",
-            )  # fmt: skip
+    lost = pytest.raises(ExecutorError, match=r"\Athe executor was lost: [^\n]*finished chunks are kept[^\n]*\Z")
+    with lost, dask_cluster(machines.address) as cluster:
+        simulate(
+            DRUG, POLICIES, **SETTINGS, executor=cluster.executor, progress=kill_the_scheduler,
+            resume=tmp_path / "chunks",
+        )  # fmt: skip
     assert list(tmp_path.glob("chunks/*/*.chunk"))
     assert simulate(DRUG, POLICIES, **SETTINGS, resume=tmp_path / "chunks").same_trials(drug)
 
@@ -228,9 +228,8 @@ def test_an_address_that_is_none(command):
 
 def test_an_address_where_nobody_answers(monkeypatch):
     monkeypatch.setattr("safebandit.cluster.CONNECT_SECONDS", 1)
-    with pytest.raises(ExecutorError, match="no Dask scheduler answers at tcp://127.0.0.1:9 "):
-        with dask_cluster("tcp://127.0.0.1:9"):
-            pass
+    with pytest.raises(ExecutorError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
+        dask_cluster("tcp://127.0.0.1:9").__enter__()
 
 
 def test_a_scheduler_has_its_own_workers():
@@ -241,9 +240,8 @@ def test_a_scheduler_has_its_own_workers():
 
 def test_a_scheduler_without_workers(machines, monkeypatch):
     monkeypatch.setattr("safebandit.cluster.CONNECT_SECONDS", 5)
-    with pytest.raises(ExecutorError, match=f"{machines.address} has had no worker for 5 s; start some: dask worker"):
-        with dask_cluster(machines.address):
-            pass
+    with pytest.raises(ExecutorError, match=f"{machines.address} has had no worker for 5 s; start some"):
+        dask_cluster(machines.address).__enter__()
 
 
 def test_workers_with_another_safebandit_or_none(machines, tmp_path):
@@ -267,8 +265,7 @@ def test_workers_with_another_safebandit_or_none(machines, tmp_path):
 def test_without_dask_the_remedy_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ExecutorError, match=r"Dask is not installed; pip install 'safebandit\[dask\]'"):
-        with dask_cluster("local"):
-            pass
+        dask_cluster("local").__enter__()
 
 
 # Processes of this machine.

@@ -44,10 +44,7 @@ class AtOnce(Executor):
     def submit(self, play, /, job, trials):
         self.played += [(job.label, trial) for trial in trials]
         future = Future()
-        try:
-            future.set_result(pickle.loads(pickle.dumps(play(*pickle.loads(pickle.dumps((job, trials)))))))
-        except Exception as problem:
-            future.set_exception(problem)
+        future.set_result(pickle.loads(pickle.dumps(play(*pickle.loads(pickle.dumps((job, trials)))))))
         return future
 
 
@@ -125,9 +122,9 @@ def test_what_is_no_executor_is_refused():
 
 
 def test_an_executor_that_dies_is_said_in_one_line():
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=os._exit, initargs=(1,)) as pool:
-        with refused("the executor was lost: BrokenProcessPool"):
-            simulate(DRUG, "docb", **SETTINGS, executor=pool)
+    dying = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=os._exit, initargs=(1,))
+    with dying as pool, refused("the executor was lost: BrokenProcessPool"):
+        simulate(DRUG, "docb", **SETTINGS, executor=pool)
 
 
 def test_a_worker_with_other_sources_plays_nothing(monkeypatch):

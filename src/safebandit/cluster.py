@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import signal
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
@@ -44,6 +45,9 @@ def dask_cluster(address: str, *, workers: int | None = None) -> Iterator[Cluste
             where = address
         client = until_done.enter_context(_client(distributed, where))
         _check_workers(client, address)
+        if address == LOCAL:
+            # A terminal sends it to the workers too; they are to stop when this process tells them.
+            client.run(_ignore_ctrl_c)
         yield Cluster(client.get_executor(pure=False, retries=RETRIES), sum(client.nthreads().values()))
 
 
@@ -64,8 +68,16 @@ def _check_address(address: str, workers: int | None) -> None:
 
 def _local_cluster(distributed: Any, workers: int) -> Any:
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
     )
+
+
+def _ignore_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _client(distributed: Any, where: Any) -> Any:
