@@ -1,5 +1,6 @@
 """Executors and kept chunks: the same bits wherever trials are played, and nothing is played twice."""
 
+import fcntl
 import os
 import pickle
 import re
@@ -9,7 +10,6 @@ import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ import safebandit as sb
 from safebandit import Instance, Result, Study, extend, instance_by_name, rerun, simulate
 from safebandit import execution as module
 from safebandit.chunks import Chunk, Finished, Shelf, clear
+from safebandit.dispatch import cache_folder
 from safebandit.errors import ExecutorError, SimulationError
 from safebandit.kernel import Trials
 from safebandit.paper import runs
@@ -127,8 +128,8 @@ def test_an_executor_that_dies_is_said_in_one_line():
         simulate(DRUG, "docb", **SETTINGS, executor=pool)
 
 
-def test_a_worker_with_other_sources_plays_nothing(monkeypatch):
-    job = module._job("docb", "docb", replace(simulate(DRUG, "docb", **SETTINGS).specification), np.zeros(1, np.int64))
+def test_a_worker_with_other_sources_plays_nothing():
+    job = module._job("docb", "docb", simulate(DRUG, "docb", **SETTINGS).specification, np.zeros(1, np.int64))
     assert module.play_chunk(job, range(2)).end == 2
     with refused("a worker has other sources of safebandit"):
         module.play_chunk(job._replace(sources="another"), range(2))
@@ -166,6 +167,26 @@ def test_ctrl_c_on_an_executor_keeps_the_trials_that_every_policy_finished(drug,
     assert part.same_trials(simulate(DRUG, POLICIES, **{**SETTINGS, "trials": 8}))
     monkeypatch.setattr(module, "play_chunk", play_chunk)
     assert played(tmp_path, drug) == all_trials(POLICIES, range(8, 24))
+
+
+def test_one_process_compiles_at_a_time(monkeypatch):
+    job = module._job("docb", "docb", simulate(DRUG, "docb", **SETTINGS).specification, np.zeros(1, np.int64))
+
+    def is_free():
+        with (cache_folder() / "lock").open("a+b") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    seen = []
+    monkeypatch.setattr(module, "run_chunk", lambda job, trials: seen.append((len(trials), is_free())))
+    monkeypatch.setattr(module, "_READY", set())
+    module.make_ready(job)
+    module.make_ready(job)
+    assert seen == [(0, False)]
+    assert is_free()
 
 
 # A class of a user's script, which other processes cannot import.
