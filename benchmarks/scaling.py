@@ -1,4 +1,8 @@
-"""What a cluster costs and gives on this machine: rounds per second, the price of a task, a byte and a kept chunk."""
+"""What a cluster costs and gives on this machine: rounds per second, the price of a task, a byte and a kept chunk.
+
+Of every subject the wall time and the processor time, of this process (client and scheduler) and of its workers. On
+a machine that others use too, the processor time is what can be trusted.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
+from typing import NamedTuple
 
 import numpy as np
+import psutil
 
 from safebandit.cluster import Cluster, dask_cluster
-from safebandit.execution import LONGER_ON_EXECUTOR
 from safebandit.instances import instance_by_name
 from safebandit.simulation import default_workers, simulate
 
@@ -21,11 +26,27 @@ TASKS, ARRAYS, MEGABYTES = 500, 8, 16
 TIMES = 5
 
 
-def seconds(play: Callable[[], object]) -> float:
-    """How long it takes, once."""
-    began = time.perf_counter()
-    play()
-    return time.perf_counter() - began
+class Spent(NamedTuple):
+    """Seconds."""
+
+    wall: float
+    here: float
+    workers: float
+
+
+def now() -> Spent:
+    """The clocks of the wall, of this process and of its workers."""
+    me = psutil.Process()
+    times = [process.cpu_times() for process in me.children(recursive=True)]
+    here = me.cpu_times()
+    return Spent(time.perf_counter(), here.user + here.system, sum(taken.user + taken.system for taken in times))
+
+
+def spent(subject: Callable[[], object]) -> Spent:
+    """What one call takes."""
+    before = now()
+    subject()
+    return Spent(*(end - begin for end, begin in zip(now(), before, strict=True)))
 
 
 def play(**means: object) -> None:
@@ -64,25 +85,17 @@ def main() -> None:
             f"{cores} threads, chunks kept": lambda: kept(cores),
             "Dask, 1 worker": lambda: on(one),
             f"Dask, {cores} workers": lambda: on(all_cores),
-            "empty tasks": lambda: many_tasks(all_cores),
-            "arrays": lambda: many_bytes(all_cores),
+            f"{TASKS} empty tasks": lambda: many_tasks(all_cores),
+            f"{ARRAYS * MEGABYTES} MB of arrays": lambda: many_bytes(all_cores),
         }
         for subject in subjects.values():
             subject()
-        times = {name: [0.0] * TIMES for name in subjects}
-        for i in range(TIMES):
-            for name, subject in subjects.items():
-                times[name][i] = seconds(subject)
-    for name, taken in times.items():
-        middle = statistics.median(taken)
-        if name == "empty tasks":
-            shown = f"{1e3 * middle / TASKS:.2f} ms per task"
-        elif name == "arrays":
-            shown = f"{ARRAYS * MEGABYTES / middle:.0f} MB per second"
-        else:
-            shown = f"{ROUNDS / middle / 1e6:.2f} million rounds per second"
-        print(f"{name:28} {middle:7.2f} s ({min(taken):.2f} to {max(taken):.2f})  {shown}")
-    print(f"{ROUNDS:,} rounds; chunks on a cluster last up to {LONGER_ON_EXECUTOR} times those of threads")
+        rounds = [{name: spent(subject) for name, subject in subjects.items()} for _ in range(TIMES)]
+    print(f"{'seconds, medians':28} {'wall':>7} {'(least)':>8} {'here':>7} {'workers':>8}   ({ROUNDS:,} rounds)")
+    for name in subjects:
+        middle = Spent(*map(statistics.median, zip(*(taken[name] for taken in rounds), strict=True)))
+        least = min(taken[name].wall for taken in rounds)
+        print(f"{name:28} {middle.wall:7.2f} {least:8.2f} {middle.here:7.2f} {middle.workers:8.2f}")
 
 
 if __name__ == "__main__":
