@@ -81,7 +81,7 @@ def curve_lines(result: Result, metric: str) -> dict[str, Line]:
     lines = {}
     for policy in result.policies:
         low, high = result.quantiles(policy, metric, (0.05, 0.95))
-        mean = result.curve(policy, metric).mean(axis=0)
+        mean = result.mean(policy, metric)
         lines[policy] = Line(result.specification.checkpoints.astype(float), mean, low, high)
     return lines
 

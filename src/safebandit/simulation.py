@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from safebandit.arms import NOTES, Counts, new_arms
 from safebandit.errors import ResultError, SimulationError
 from safebandit.instances import Instance
+from safebandit.keeping import Keeper, keeper_after, new_keeper
 from safebandit.kernel import Costs, Trials, empty_trials, kernels_for
 from safebandit.naming import read_number
 from safebandit.policies import policy_from_text, policy_to_text, prepare, widths
@@ -25,6 +27,8 @@ from safebandit.version import __version__
 CHUNK_ROUNDS = 500_000
 MAX_CHUNK_TRIALS = 1_000
 CHUNKS_PER_WORKER = 4
+# How many chunks each worker may be ahead of the first that is not finished: they wait in memory.
+CHUNKS_AHEAD = 8
 DEFAULT_CHECKPOINTS = 200
 
 Policies: TypeAlias = str | Sequence[Any] | Mapping[str, Any]
@@ -47,13 +51,15 @@ def simulate(
     trials: int,
     seed: int = 0,
     checkpoints: str | Sequence[int] = "log",
+    keep: str = "trials",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Play `trials` trials of `horizon` rounds under every policy.
 
     Trial i has its own random numbers, and the n-th play of an arm in it gives the same outcome under every policy.
-    Ctrl-C stops the run and keeps the trials that every policy finished.
+    Ctrl-C stops the run and keeps the trials that every policy finished. With `keep="summary"` memory does not grow
+    with the number of trials: means and standard errors are as exact, quantiles within 0.1 %, single trials are gone.
 
     >>> instance = Instance.bernoulli(mu=[0.3, 0.6, 0.9], nu=[0.1, 0.2, 0.8], alpha=0.3)
     >>> result = simulate(instance, ["docb", "tsbu"], horizon=1000, trials=20, seed=1)
@@ -67,7 +73,8 @@ def simulate(
     times = checkpoint_times(checkpoints, horizon)
     texts = {label: policy if isinstance(policy, str) else policy_to_text(policy) for label, policy in chosen.items()}
     specification = Specification(instance, texts, horizon, seed, times)
-    return _run(specification, chosen, range(trials), workers, progress)
+    keeper = new_keeper(keep, instance, len(times))
+    return _run(specification, chosen, range(trials), workers, progress, keeper)
 
 
 def extend(
@@ -93,13 +100,10 @@ def extend(
     chosen = _policies_of(result, policies)
     if trials == result.trials:
         return result
-    added = _run(result.specification, chosen, range(result.trials, trials), workers, progress)
-    by_policy = {
-        label: Trials(*(np.concatenate(pair) for pair in zip(result.of(label), added.of(label), strict=True)))
-        for label in result.policies
-    }
+    keeper = keeper_after(result.by_policy, result.specification.instance)
+    added = _run(result.specification, chosen, range(result.trials, trials), workers, progress, keeper)
     seconds = {label: result.seconds.get(label, 0.0) + added.seconds[label] for label in result.policies}
-    return Result(result.specification, by_policy, seconds, added.interrupted)
+    return replace(added, seconds=seconds)
 
 
 def rerun(
@@ -107,7 +111,8 @@ def rerun(
 ) -> Result:
     """Run a result again from its own specification, by this version."""
     specification = replace(result.specification, version=__version__)
-    return _run(specification, _policies_of(result, policies), range(result.trials), workers, progress)
+    keeper = new_keeper(result.keep, specification.instance, len(specification.checkpoints))
+    return _run(specification, _policies_of(result, policies), range(result.trials), workers, progress, keeper)
 
 
 def name_policies(policies: Policies) -> dict[str, Any]:
@@ -169,6 +174,9 @@ def _policies_of(result: Result, given: Policies | None) -> dict[str, Any]:
     return {label: policy_from_text(text) for label, text in result.specification.policies.items()}
 
 
+_Played: TypeAlias = tuple[Trials, int, float]
+
+
 class _Job(NamedTuple):
     """All that the trials of one policy share."""
 
@@ -194,7 +202,7 @@ def _job(label: str, policy: Any, specification: Specification, stop: Counts) ->
     return _Job(label, ready, instance, costs, specification.checkpoints, specification.seed, stop)
 
 
-def _run_chunk(job: _Job, trials: range) -> tuple[Trials, int, float]:
+def _run_chunk(job: _Job, trials: range) -> _Played:
     """Play some trials of one policy: what they gave, how many were finished, and the seconds they took."""
     n, count = len(trials), len(job.instance.mu)
     limits = job.instance.limits
@@ -229,6 +237,7 @@ def _run(
     trials: range,
     workers: int | None,
     progress: Progress | None,
+    keeper: Keeper,
 ) -> Result:
     """All trials of all policies, chunk by chunk; after Ctrl-C, those before the first unfinished chunk."""
     workers = default_workers() if workers is None else at_least("workers", workers, 1, "threads")
@@ -237,36 +246,43 @@ def _run(
     jobs = [_job(label, policy, specification, stop) for label, policy in policies.items()]
     total = len(trials) * specification.horizon * len(jobs)
     chunks = _chunks(trials, specification.horizon, workers)
-    done: dict[tuple[int, int], tuple[Trials, int, float]] = {}
+    most = len(jobs) + CHUNKS_AHEAD * workers
+    todo = ((c, j) for c in range(len(chunks)) for j in range(len(jobs)))
+    waiting: dict[Future[_Played], tuple[int, int]] = {}
+    done: dict[tuple[int, int], _Played] = {}
+    seconds = {job.label: 0.0 for job in jobs}
+    before, whole, rounds = keeper.trials, 0, 0
     interrupted = False
+
+    def hand_over(played: list[_Played]) -> None:
+        keeper.add({job.label: part[0] for job, part in zip(jobs, played, strict=True)})
+        for job, part in zip(jobs, played, strict=True):
+            seconds[job.label] += part[2]
+
     pool = ThreadPoolExecutor(workers)
+    # Ctrl-C is heard in the main thread only: what another one adds, it adds for every policy or for none.
+    clerk = ThreadPoolExecutor(1)
     try:
         for job in jobs:
             tell(Step(0, total, f"preparing {job.label}"))
             _run_chunk(job, range(0))
-        waiting: dict[Future[tuple[Trials, int, float]], tuple[int, int]] = {
-            pool.submit(_run_chunk, job, chunk): (c, j) for c, chunk in enumerate(chunks) for j, job in enumerate(jobs)
-        }
-        rounds = 0
-        while waiting:
+        while whole < len(chunks):
+            for c, j in itertools.islice(todo, most - len(waiting) - len(done)):
+                waiting[pool.submit(_run_chunk, jobs[j], chunks[c])] = (c, j)
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                 c, j = waiting.pop(future)
                 done[c, j] = future.result()
                 rounds += len(chunks[c]) * specification.horizon
                 tell(Step(rounds, total, jobs[j].label))
+            while all((whole, j) in done for j in range(len(jobs))):
+                clerk.submit(hand_over, [done.pop((whole, j)) for j in range(len(jobs))]).result()
+                whole += 1
     except KeyboardInterrupt:
         interrupted = True
     finally:
         stop[0] = 1
         pool.shutdown(wait=True, cancel_futures=True)
-    whole = 0
-    while whole < len(chunks) and all((whole, j) in done for j in range(len(jobs))):
-        whole += 1
-    if whole == 0:
+        clerk.shutdown(wait=True)
+    if keeper.trials == before:
         raise KeyboardInterrupt("interrupted before any trial was finished under every policy")
-    by_policy, seconds = {}, {}
-    for j, job in enumerate(jobs):
-        parts = [done[c, j] for c in range(whole)]
-        by_policy[job.label] = Trials(*(np.concatenate(arrays) for arrays in zip(*(p[0] for p in parts), strict=True)))
-        seconds[job.label] = sum(part[2] for part in parts)
-    return Result(specification, by_policy, seconds, interrupted)
+    return Result(specification, keeper.kept(), seconds, interrupted)

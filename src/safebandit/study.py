@@ -14,8 +14,8 @@ from safebandit.limits import AnyAlpha, show_alpha
 from safebandit.results import Result
 from safebandit.simulation import Progress, Step, name_policies, simulate
 
-KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints")
-DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log"}
+KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints", "keep")
+DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log", "keep": "trials"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,7 @@ class Study:
     trials: int
     seed: int
     checkpoints: Any
+    keep: str = "trials"
 
     @staticmethod
     def load(path: str | Path, **overrides: Any) -> Study:
@@ -73,7 +74,7 @@ class Study:
             try:
                 result = simulate(
                     instance, self.policies, horizon=self.horizon, trials=self.trials, seed=self.seed,
-                    checkpoints=self.checkpoints, workers=workers, progress=self._part(progress, number),
+                    checkpoints=self.checkpoints, keep=self.keep, workers=workers, progress=self._part(progress, number),
                 )  # fmt: skip
             except KeyboardInterrupt:
                 if not results:
