@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -65,6 +66,42 @@ class SummaryKeeper:
 
     def kept(self) -> dict[str, Summary]:
         return self._summaries
+
+
+class Clerk:
+    """Takes finished chunks in any order, and hands those that every policy has finished to a keeper, in order.
+
+    In a thread of its own: Ctrl-C is heard in the main thread only, and a chunk is added for all policies or for none.
+    """
+
+    def __init__(self, keeper: Keeper, labels: Sequence[str]) -> None:
+        self.seconds = dict.fromkeys(labels, 0.0)
+        self._keeper = keeper
+        self._next = 0
+        self._early: dict[tuple[int, str], tuple[Trials, float]] = {}
+        self._thread = ThreadPoolExecutor(1)
+
+    @property
+    def waiting(self) -> int:
+        """How many chunks wait for one before them, or for another policy."""
+        return len(self._early)
+
+    def take(self, chunk: int, label: str, trials: Trials, seconds: float) -> None:
+        """Take the trials of one chunk under one policy, and the seconds they took."""
+        self._early[chunk, label] = trials, seconds
+        self._thread.submit(self._hand_over).result()
+
+    def _hand_over(self) -> None:
+        while all((self._next, label) in self._early for label in self.seconds):
+            parts = {label: self._early.pop((self._next, label)) for label in self.seconds}
+            self._keeper.add({label: trials for label, (trials, _) in parts.items()})
+            for label, (_, seconds) in parts.items():
+                self.seconds[label] += seconds
+            self._next += 1
+
+    def close(self) -> None:
+        """End when what is being handed over has been."""
+        self._thread.shutdown()
 
 
 def new_keeper(keep: str, instance: Instance, checkpoints: int) -> Keeper:

@@ -56,10 +56,17 @@ def _add_rows(sums: Numbers, values: Numbers) -> None:
         for c in range(values.shape[1]):
             x = values[i, c]
             square = x * x
-            sums[1, c] += _rounded_away(sums[0, c], x)
-            sums[0, c] += x
-            sums[3, c] += _square_rounded_away(x, square) + _rounded_away(sums[2, c], square)
-            sums[2, c] += square
+            sums[0, c], sums[1, c] = _add(sums[0, c], sums[1, c], x, 0.0)
+            sums[2, c], sums[3, c] = _add(sums[2, c], sums[3, c], square, _square_rounded_away(x, square))
+
+
+@inlined
+def _add(high: float, low: float, x: float, rest: float) -> tuple[float, float]:
+    """A pair and a pair as a pair again, whose second number is at most half of the last digit of the first."""
+    total = high + x
+    low += _rounded_away(high, x) + rest
+    whole = total + low
+    return whole, low - (whole - total)
 
 
 @inlined

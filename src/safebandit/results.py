@@ -330,8 +330,11 @@ def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
 
 def _read(table: pa.Table, specification: Specification, document: Mapping[str, Any]) -> Kept:
     instance, policies, trials = specification.instance, list(specification.policies), document["trials"]
-    # Files of the first version say nothing about what they keep.
-    if document.get("keep", "trials") == "trials":
+    # Files that say nothing about it keep every trial.
+    keep = document.get("keep", "trials")
+    if keep == "trials":
         return read_trials(table, policies, trials, len(instance.limits))
+    if keep != "summary":
+        raise ValueError(f'it keeps "{keep}"')
     widths = field_widths(len(specification.checkpoints), len(instance.arms), len(instance.limits), len(policies))
     return read_summaries(table, policies, trials, widths)

@@ -15,7 +15,7 @@ import numpy as np
 from safebandit.arms import NOTES, Counts, new_arms
 from safebandit.errors import ResultError, SimulationError
 from safebandit.instances import Instance
-from safebandit.keeping import Keeper, keeper_after, new_keeper
+from safebandit.keeping import Clerk, Keeper, keeper_after, new_keeper
 from safebandit.kernel import Costs, Trials, empty_trials, kernels_for
 from safebandit.naming import read_number
 from safebandit.policies import policy_from_text, policy_to_text, prepare, widths
@@ -144,7 +144,9 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
                 f'checkpoints must be "log", "linear" or rounds from 1 to {horizon}, got "{checkpoints}"'
             )
         space = np.geomspace if checkpoints == "log" else np.linspace
-        return np.unique(np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon))).astype(np.int64))
+        before = np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon)))[:-1].astype(np.int64)
+        # The horizon itself, which a float may not hold.
+        return np.unique(np.append(before, horizon))
     listed: Iterable[Any] = checkpoints if np.ndim(checkpoints) else [checkpoints]
     times = [at_least("a checkpoint", value, 1, "a round") for value in listed]
     if times and max(times) > horizon:
@@ -174,9 +176,6 @@ def _policies_of(result: Result, given: Policies | None) -> dict[str, Any]:
     return {label: policy_from_text(text) for label, text in result.specification.policies.items()}
 
 
-_Played: TypeAlias = tuple[Trials, int, float]
-
-
 class _Job(NamedTuple):
     """All that the trials of one policy share."""
 
@@ -202,7 +201,7 @@ def _job(label: str, policy: Any, specification: Specification, stop: Counts) ->
     return _Job(label, ready, instance, costs, specification.checkpoints, specification.seed, stop)
 
 
-def _run_chunk(job: _Job, trials: range) -> _Played:
+def _run_chunk(job: _Job, trials: range) -> tuple[Trials, int, float]:
     """Play some trials of one policy: what they gave, how many were finished, and the seconds they took."""
     n, count = len(trials), len(job.instance.mu)
     limits = job.instance.limits
@@ -246,43 +245,31 @@ def _run(
     jobs = [_job(label, policy, specification, stop) for label, policy in policies.items()]
     total = len(trials) * specification.horizon * len(jobs)
     chunks = _chunks(trials, specification.horizon, workers)
-    most = len(jobs) + CHUNKS_AHEAD * workers
-    todo = ((c, j) for c in range(len(chunks)) for j in range(len(jobs)))
-    waiting: dict[Future[_Played], tuple[int, int]] = {}
-    done: dict[tuple[int, int], _Played] = {}
-    seconds = {job.label: 0.0 for job in jobs}
-    before, whole, rounds = keeper.trials, 0, 0
-    interrupted = False
-
-    def hand_over(played: list[_Played]) -> None:
-        keeper.add({job.label: part[0] for job, part in zip(jobs, played, strict=True)})
-        for job, part in zip(jobs, played, strict=True):
-            seconds[job.label] += part[2]
-
+    todo = ((c, job) for c in range(len(chunks)) for job in jobs)
+    running: dict[Future[tuple[Trials, int, float]], tuple[int, _Job]] = {}
+    clerk = Clerk(keeper, [job.label for job in jobs])
+    before, rounds, interrupted = keeper.trials, 0, False
     pool = ThreadPoolExecutor(workers)
-    # Ctrl-C is heard in the main thread only: what another one adds, it adds for every policy or for none.
-    clerk = ThreadPoolExecutor(1)
     try:
         for job in jobs:
             tell(Step(0, total, f"preparing {job.label}"))
             _run_chunk(job, range(0))
-        while whole < len(chunks):
-            for c, j in itertools.islice(todo, most - len(waiting) - len(done)):
-                waiting[pool.submit(_run_chunk, jobs[j], chunks[c])] = (c, j)
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                c, j = waiting.pop(future)
-                done[c, j] = future.result()
+        while rounds < total:
+            room = len(jobs) + CHUNKS_AHEAD * workers - len(running) - clerk.waiting
+            for c, job in itertools.islice(todo, max(0, room)):
+                running[pool.submit(_run_chunk, job, chunks[c])] = (c, job)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                c, job = running.pop(future)
+                played, _, seconds = future.result()
+                clerk.take(c, job.label, played, seconds)
                 rounds += len(chunks[c]) * specification.horizon
-                tell(Step(rounds, total, jobs[j].label))
-            while all((whole, j) in done for j in range(len(jobs))):
-                clerk.submit(hand_over, [done.pop((whole, j)) for j in range(len(jobs))]).result()
-                whole += 1
+                tell(Step(rounds, total, job.label))
     except KeyboardInterrupt:
         interrupted = True
     finally:
         stop[0] = 1
         pool.shutdown(wait=True, cancel_futures=True)
-        clerk.shutdown(wait=True)
+        clerk.close()
     if keeper.trials == before:
         raise KeyboardInterrupt("interrupted before any trial was finished under every policy")
-    return Result(specification, keeper.kept(), seconds, interrupted)
+    return Result(specification, keeper.kept(), clerk.seconds, interrupted)

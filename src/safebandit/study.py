@@ -74,7 +74,8 @@ class Study:
             try:
                 result = simulate(
                     instance, self.policies, horizon=self.horizon, trials=self.trials, seed=self.seed,
-                    checkpoints=self.checkpoints, keep=self.keep, workers=workers, progress=self._part(progress, number),
+                    checkpoints=self.checkpoints, keep=self.keep, workers=workers,
+                    progress=self._part(progress, number),
                 )  # fmt: skip
             except KeyboardInterrupt:
                 if not results:

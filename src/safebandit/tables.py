@@ -1,7 +1,7 @@
 """What is kept of trials as an Arrow table, and back; results write it to Parquet.
 
-Every trial: a row per policy and trial. A summary: a row per policy and field, with the running sums of its columns and,
-of its sketch, the bins that are not empty, numbered through all columns.
+Every trial: a row per policy and trial. A summary: a row per policy and field, with the running sums of its columns,
+and of its sketch the bins that are not empty, numbered through all columns.
 """
 
 from __future__ import annotations

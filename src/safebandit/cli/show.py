@@ -107,7 +107,7 @@ def print_result(result: Result) -> None:
     screen.print(_statistics_table(document["policies"]))
     screen.print(_plays_table(result, document["policies"]))
     if result.keep == "summary":
-        screen.print(f"a summary of the trials was kept: quantiles are within {result.quantile_accuracy:.1%}")
+        screen.print(f"a summary of the trials was kept: quantiles are within {100 * result.quantile_accuracy:.1f} %")
 
 
 def _statistics_table(policies: dict[str, Any]) -> Table:
