@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 import safebandit as sb
 from safebandit import Instance, Result, Study, extend, instance_by_name, rerun, simulate
 from safebandit import execution as module
-from safebandit.chunks import Chunk, Finished, Shelf, clear
+from safebandit.chunks import Chunk, Clerk, Shelf, clear, gaps
 from safebandit.dispatch import cache_folder
 from safebandit.errors import ExecutorError, SimulationError
+from safebandit.keeping import TrialKeeper
 from safebandit.kernel import Trials
 from safebandit.paper import runs
 
@@ -335,29 +336,35 @@ def chunk_of(first, end):
     return Chunk(first, Trials(table * 1.0, table, table, table * 1.0, table * 1.0, numbers, numbers), end - first)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8),
-    st.integers(0, 20),
-    st.integers(1, 20),
-)
-def test_any_kept_ranges_serve_each_trial_once(tmp_path_factory, kept, start, count):
+RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8)
+
+
+@given(RANGES, RANGES, st.integers(0, 20), st.integers(1, 20), st.randoms(use_true_random=False))
+def test_any_kept_ranges_serve_each_trial_once_and_in_order(tmp_path_factory, first, second, start, count, random):
     specification = simulate(Instance.bernoulli([0.5], [0.1], 0.2), "docb", horizon=2, trials=1).specification
-    shelf = Shelf(tmp_path_factory.mktemp("shelf"), specification, sb.docb())
-    for first, size in kept:
-        shelf.keep(chunk_of(first, first + size))
     wanted = range(start, start + count)
-    finished = Finished(wanted, shelf)
-    there = {trial for first, size in kept for trial in range(first, first + size)}
-    missing = [trial for gap in finished.gaps() for trial in gap]
-    assert missing == [trial for trial in wanted if trial not in there]
-    assert finished.count == count - len(missing)
-    assert finished.whole() == (missing[0] - start if missing else count)
-    for gap in finished.gaps():
-        finished.add(chunk_of(gap.start, gap.stop))
-    trials, seconds = finished.first(count)
-    assert trials.held.tolist() == list(wanted)
-    assert trials.regret[:, 0].tolist() == list(wanted)
-    assert seconds == pytest.approx(count)
+    found, missing = {}, []
+    for label, ranges in (("first", first), ("second", second)):
+        shelf = Shelf(tmp_path_factory.mktemp("shelf"), specification, sb.docb())
+        for begin, size in ranges:
+            shelf.keep(chunk_of(begin, begin + size))
+        found[label] = shelf.find(wanted)
+        there = {trial for begin, size in ranges for trial in range(begin, begin + size)}
+        absent = gaps(wanted, found[label])
+        assert [trial for gap in absent for trial in gap] == [trial for trial in wanted if trial not in there]
+        missing += [(label, gap) for gap in absent]
+    keeper = TrialKeeper()
+    clerk = Clerk(keeper, start, found)
+    clerk.catch_up()
+    random.shuffle(missing)
+    for label, gap in missing:
+        clerk.take(label, chunk_of(gap.start, gap.stop))
+    clerk.close()
+    assert clerk.waiting == 0
+    for label, trials in keeper.kept().items():
+        assert trials.held.tolist() == list(wanted)
+        assert trials.regret[:, 0].tolist() == list(wanted)
+        assert clerk.seconds[label] == pytest.approx(count)
 
 
 # A killed process.

@@ -1,4 +1,4 @@
-"""Finished chunks of trials: collected in any order, and kept on disk as they end, so that a killed run resumes."""
+"""Finished chunks of trials: put in order for a keeper, and kept on disk as they end, so that a killed run resumes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from safebandit.errors import ResultError
+from safebandit.keeping import Keeper
 from safebandit.kernel import Trials
 from safebandit.results import Specification
 from safebandit.sources import sources
@@ -39,6 +42,21 @@ class Chunk(NamedTuple):
         """The part of it between two numbers."""
         columns: list[Any] = [column[first - self.first : end - self.first] for column in self.trials]
         return Chunk(first, Trials(*columns), self.seconds * (end - first) / (self.end - self.first))
+
+
+class KeptChunk(NamedTuple):
+    """A file with a chunk from the number `first` on, and those of its trials that are wanted."""
+
+    path: Path
+    first: int
+    wanted: range
+
+    def read(self) -> Chunk:
+        """The wanted part of it."""
+        chunk = _read(self.path, self.first)
+        if chunk is None:
+            raise ResultError(f"{self.path} was changed while it was in use; run it again")
+        return chunk.cut(self.wanted.start, self.wanted.stop)
 
 
 class Shelf:
@@ -67,15 +85,16 @@ class Shelf:
         finally:
             partial.unlink(missing_ok=True)
 
-    def load(self, wanted: range) -> Iterator[Chunk]:
+    def find(self, wanted: range) -> list[KeptChunk]:
         """The kept trials among those wanted, each once and in order, however they were cut; damaged files are none."""
-        reached = wanted.start
+        found, reached = [], wanted.start
         for first, end, path in sorted(self._files()):
             start, stop = max(first, reached), min(end, wanted.stop)
             chunk = _read(path, first) if start < stop else None
             if chunk is not None and chunk.end == end:
-                yield chunk.cut(start, stop)
+                found.append(KeptChunk(path, first, range(start, stop)))
                 reached = stop
+        return found
 
     def _files(self) -> Iterator[tuple[int, int, Path]]:
         for path in self.folder.glob("*.chunk"):
@@ -85,7 +104,10 @@ class Shelf:
 
 
 def _read(path: Path, first: int) -> Chunk | None:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
     # A power cut can leave a file under its final name without its content.
     if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
         return None
@@ -102,45 +124,64 @@ def clear(folder: str | Path) -> None:
         folder.rmdir()
 
 
-class Finished:
-    """The finished chunks of one policy, among the trials that are wanted of it."""
+def gaps(wanted: range, kept: Sequence[KeptChunk]) -> list[range]:
+    """The wanted trials that are not kept, as ranges in order."""
+    starts = [wanted.start, *(chunk.wanted.stop for chunk in kept)]
+    ends = [*(chunk.wanted.start for chunk in kept), wanted.stop]
+    return [range(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
 
-    def __init__(self, wanted: range, shelf: Shelf | None) -> None:
-        self.wanted = wanted
-        self.shelf = shelf
-        self.chunks = {} if shelf is None else {chunk.first: chunk for chunk in shelf.load(wanted)}
 
-    def add(self, chunk: Chunk) -> None:
-        """Take a chunk in, on disk first."""
-        if self.shelf is not None:
-            self.shelf.keep(chunk)
-        self.chunks[chunk.first] = chunk
+class Clerk:
+    """Takes finished chunks in any order, and hands the trials that every policy has finished to a keeper, in order.
+
+    In a thread of its own: Ctrl-C is heard in the main thread only, and trials are added for all policies or for none.
+    """
+
+    def __init__(self, keeper: Keeper, first: int, kept: Mapping[str, Sequence[KeptChunk]]) -> None:
+        self.seconds = dict.fromkeys(kept, 0.0)
+        self._keeper = keeper
+        self._next = first
+        self._kept = {(label, chunk.wanted.start): chunk for label, chunks in kept.items() for chunk in chunks}
+        self._early: dict[tuple[str, int], Chunk] = {}
+        self._closing = False
+        self._thread = ThreadPoolExecutor(1)
 
     @property
-    def count(self) -> int:
-        """How many trials are finished."""
-        return sum(chunk.end - chunk.first for chunk in self.chunks.values())
+    def waiting(self) -> int:
+        """How many chunks wait in memory for one before them, or for another policy."""
+        return len(self._early)
 
-    def gaps(self) -> list[range]:
-        """The trials that are not finished, as ranges in order."""
-        found, reached = [], self.wanted.start
-        for first in sorted(self.chunks):
-            found.append(range(reached, first))
-            reached = self.chunks[first].end
-        return [gap for gap in [*found, range(reached, self.wanted.stop)] if gap]
+    def take(self, label: str, chunk: Chunk) -> None:
+        """Take a chunk of one policy."""
+        self._early[label, chunk.first] = chunk
+        self.catch_up()
 
-    def whole(self) -> int:
-        """How many trials are finished before the first that is not."""
-        gaps = self.gaps()
-        return (gaps[0].start if gaps else self.wanted.stop) - self.wanted.start
+    def catch_up(self) -> None:
+        """Hand over all that can be."""
+        self._thread.submit(self._hand_over).result()
 
-    def first(self, count: int) -> tuple[Trials, float]:
-        """The first so many trials, and the seconds they took."""
-        end = self.wanted.start + count
-        parts = [
-            self.chunks[first].cut(first, min(end, self.chunks[first].end))
-            for first in sorted(self.chunks)
-            if first < end
-        ]
-        columns = zip(*(part.trials for part in parts), strict=True)
-        return Trials(*(np.concatenate(column) for column in columns)), sum(part.seconds for part in parts)
+    def _hand_over(self) -> None:
+        while all(self._has_next(label) for label in self.seconds):
+            chunks = {label: self._pop_next(label) for label in self.seconds}
+            first, end = self._next, min(chunk.end for chunk in chunks.values())
+            parts = {label: chunk.cut(first, end) for label, chunk in chunks.items()}
+            self._keeper.add({label: part.trials for label, part in parts.items()})
+            for label, chunk in chunks.items():
+                self.seconds[label] += parts[label].seconds
+                if end < chunk.end:
+                    self._early[label, end] = chunk.cut(end, chunk.end)
+            self._next = end
+
+    def _has_next(self, label: str) -> bool:
+        place = label, self._next
+        # Files can be many: whoever is closing does not wait for them.
+        return place in self._early or (place in self._kept and not self._closing)
+
+    def _pop_next(self, label: str) -> Chunk:
+        place = label, self._next
+        return self._early.pop(place) if place in self._early else self._kept.pop(place).read()
+
+    def close(self) -> None:
+        """End when what is in memory, and in order, has been handed over."""
+        self._closing = True
+        self._thread.shutdown()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
 
 from safebandit.arms import NOTES, Counts, new_arms
-from safebandit.chunks import Chunk, Finished, Shelf
+from safebandit.chunks import Chunk, Clerk, KeptChunk, Shelf, gaps
 from safebandit.dispatch import Formula, compiling_alone, formulas_to_send, take_formulas
 from safebandit.errors import ExecutorError
 from safebandit.instances import Instance
+from safebandit.keeping import Keeper
 from safebandit.kernel import Costs, empty_trials, is_ours, kernels_for
 from safebandit.policies import prepare, widths
 from safebandit.results import Result, Specification
@@ -27,6 +30,8 @@ from safebandit.streams import STATE, trial_streams
 CHUNK_ROUNDS = 500_000
 MAX_CHUNK_TRIALS = 1_000
 CHUNKS_PER_WORKER = 4
+# How many chunks each worker may be ahead of the first that is not finished: they wait in memory.
+CHUNKS_AHEAD = 8
 # An executor's chunks may be ten times as long, a second: a task costs a cluster about a millisecond.
 LONGER_ON_EXECUTOR = 10
 ASSUMED_WORKERS = 64
@@ -71,25 +76,30 @@ def ready_for(policy: Any, instance: Instance) -> Any:
     return prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
 
 
-def run(specification: Specification, policies: Mapping[str, Any], trials: range, means: Means) -> Result:
+def run(
+    specification: Specification, policies: Mapping[str, Any], trials: range, means: Means, keeper: Keeper
+) -> Result:
     """All trials of all policies, chunk by chunk; after Ctrl-C, those before the first that is unfinished."""
     stop = np.zeros(1, np.int64)
-    jobs = [_job(label, policy, specification, stop) for label, policy in policies.items()]
-    finished = [Finished(trials, _shelf(job, specification, means.resume)) for job in jobs]
-    interrupted = False
+    lanes = [
+        _lane(_job(label, policy, specification, stop), specification, trials, means)
+        for label, policy in policies.items()
+    ]
+    clerk = Clerk(keeper, trials.start, {lane.job.label: lane.kept for lane in lanes})
+    before, interrupted = keeper.trials, False
     try:
+        clerk.catch_up()
         if means.executor is None:
-            _run_on_threads(jobs, finished, means)
+            _run_on_threads(lanes, clerk, means)
         else:
-            _run_on_executor(means.executor, jobs, finished, means)
+            _run_on_executor(means.executor, lanes, clerk, means)
     except KeyboardInterrupt:
         interrupted = True
-    whole = min(part.whole() for part in finished)
-    if whole == 0:
+    finally:
+        clerk.close()
+    if keeper.trials == before:
         raise KeyboardInterrupt("interrupted before any trial was finished under every policy")
-    taken = {job.label: part.first(whole) for job, part in zip(jobs, finished, strict=True)}
-    by_policy = {label: kept for label, (kept, _) in taken.items()}
-    return Result(specification, by_policy, {label: seconds for label, (_, seconds) in taken.items()}, interrupted)
+    return Result(specification, keeper.kept(), clerk.seconds, interrupted)
 
 
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> Job:
@@ -108,30 +118,43 @@ def _kinds(value: Any) -> set[type]:
     return {type(value)}.union(*map(_kinds, value)) if hasattr(value, "_fields") else set()
 
 
-def _shelf(job: Job, specification: Specification, folder: str | Path | None) -> Shelf | None:
+class _Lane(NamedTuple):
+    """What one policy has to play: its finished chunks are on a shelf, if it has one."""
+
+    job: Job
+    shelf: Shelf | None
+    kept: Sequence[KeptChunk]
+    missing: Sequence[range]
+
+
+def _lane(job: Job, specification: Specification, trials: range, means: Means) -> _Lane:
     # A class from outside may have been edited since, and nobody could tell.
-    return Shelf(folder, specification, job.policy) if folder is not None and is_ours(job.policy) else None
+    if means.resume is None or not is_ours(job.policy):
+        return _Lane(job, None, [], [trials])
+    shelf = Shelf(means.resume, specification, job.policy)
+    kept = shelf.find(trials)
+    return _Lane(job, shelf, kept, gaps(trials, kept))
 
 
-def _run_on_threads(jobs: Sequence[Job], finished: Sequence[Finished], means: Means) -> None:
-    tracker = _Tracker(jobs, finished, means.progress)
+def _run_on_threads(lanes: Sequence[_Lane], clerk: Clerk, means: Means) -> None:
+    tracker = _Tracker(lanes, means.progress)
     pool = ThreadPoolExecutor(means.workers)
     try:
-        for job in jobs:
-            tracker.tell(f"preparing {job.label}")
-            make_ready(job)
-        _collect(pool, run_chunk, _plan(jobs, finished, means.workers, longer=1), tracker)
+        for lane in lanes:
+            tracker.tell(f"preparing {lane.job.label}")
+            make_ready(lane.job)
+        _collect(pool, run_chunk, _plan(lanes, means.workers, longer=1), clerk, tracker)
     finally:
-        jobs[0].stop[0] = 1
+        lanes[0].job.stop[0] = 1
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run_on_executor(executor: Executor, jobs: Sequence[Job], finished: Sequence[Finished], means: Means) -> None:
+def _run_on_executor(executor: Executor, lanes: Sequence[_Lane], clerk: Clerk, means: Means) -> None:
     """The executor is another's: what is pending is cancelled, and it goes on."""
-    tracker = _Tracker(jobs, finished, means.progress)
+    tracker = _Tracker(lanes, means.progress)
     tracker.tell("sending chunks")
     try:
-        _collect(executor, play_chunk, _plan(jobs, finished, means.workers, longer=LONGER_ON_EXECUTOR), tracker)
+        _collect(executor, play_chunk, _plan(lanes, means.workers, longer=LONGER_ON_EXECUTOR), clerk, tracker)
     except (BrokenExecutor, CancelledError) as problem:
         raise ExecutorError(_lost(problem, means)) from problem
     except ImportError as problem:
@@ -142,7 +165,7 @@ def _run_on_executor(executor: Executor, jobs: Sequence[Job], finished: Sequence
         raise
     finally:
         # Heard by threads only; other processes have a copy, and end the chunk that they are at.
-        jobs[0].stop[0] = 1
+        lanes[0].job.stop[0] = 1
 
 
 def _lost(problem: BaseException, means: Means) -> str:
@@ -152,41 +175,44 @@ def _lost(problem: BaseException, means: Means) -> str:
 
 
 class _Tracker:
-    """What is finished of each policy, and who is told."""
+    """How many rounds are done, and who is told."""
 
-    def __init__(self, jobs: Sequence[Job], finished: Sequence[Finished], progress: Progress | None) -> None:
-        self.horizon = int(jobs[0].checkpoints[-1])
-        self.labels = [job.label for job in jobs]
-        self.finished = finished
+    def __init__(self, lanes: Sequence[_Lane], progress: Progress | None) -> None:
+        self.horizon = int(lanes[0].job.checkpoints[-1])
         self.progress = progress
-        self.trials = sum(part.count for part in finished)
+        self.done = self.horizon * sum(len(chunk.wanted) for lane in lanes for chunk in lane.kept)
+        self.total = self.done + self.horizon * sum(len(gap) for lane in lanes for gap in lane.missing)
 
-    def add(self, number: int, chunk: Chunk) -> None:
-        """A chunk of one policy has ended."""
-        self.finished[number].add(chunk)
-        self.trials += chunk.end - chunk.first
-        self.tell(self.labels[number])
+    def add(self, task: _Task) -> None:
+        """A chunk has ended."""
+        self.done += len(task.trials) * self.horizon
+        self.tell(task.lane.job.label)
 
     def tell(self, what: str) -> None:
-        total = sum(len(part.wanted) for part in self.finished)
         if self.progress is not None:
-            self.progress(Step(self.trials * self.horizon, total * self.horizon, what))
+            self.progress(Step(self.done, self.total, what))
 
 
 class _Task(NamedTuple):
-    number: int
-    job: Job
+    lane: _Lane
     trials: range
 
 
-def _plan(jobs: Sequence[Job], finished: Sequence[Finished], workers: int, *, longer: int) -> list[_Task]:
+class _Plan(NamedTuple):
+    """What is to be played, in order, and how many chunks may be played or wait at once."""
+
+    tasks: Sequence[_Task]
+    room: int
+
+
+def _plan(lanes: Sequence[_Lane], workers: int, *, longer: int) -> _Plan:
     """What is missing, in chunks; the first trials of every policy come first."""
     tasks = []
-    for number, (job, part) in enumerate(zip(jobs, finished, strict=True)):
-        size = _chunk_trials(sum(map(len, part.gaps())), int(job.checkpoints[-1]), workers, longer)
-        for gap in part.gaps():
-            tasks += [_Task(number, job, gap[i : i + size]) for i in range(0, len(gap), size)]
-    return sorted(tasks, key=lambda task: (task.trials.start, task.number))
+    for lane in lanes:
+        size = _chunk_trials(sum(map(len, lane.missing)), int(lane.job.checkpoints[-1]), workers, longer)
+        tasks += [_Task(lane, gap[i : i + size]) for gap in lane.missing for i in range(0, len(gap), size)]
+    # One for every policy beside: the chunk that all others wait for is always among those handed out.
+    return _Plan(sorted(tasks, key=lambda task: task.trials.start), CHUNKS_AHEAD * workers + len(lanes))
 
 
 def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
@@ -197,15 +223,27 @@ def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
     return max(1, least, min(longer * MAX_CHUNK_TRIALS, longer * CHUNK_ROUNDS // horizon, share))
 
 
-def _collect(pool: Executor, play: Callable[[Job, range], Chunk], tasks: Sequence[_Task], tracker: _Tracker) -> None:
-    waiting: dict[Future[Chunk], int] = {}
+def _collect(pool: Executor, play: Callable[[Job, range], Chunk], plan: _Plan, clerk: Clerk, tracker: _Tracker) -> None:
+    """Have it all played; each chunk is kept on disk as it ends, then goes to the clerk."""
+    todo = deque(plan.tasks)
+    running: dict[Future[Chunk], _Task] = {}
+    ended: SimpleQueue[Future[Chunk]] = SimpleQueue()
     try:
-        for task in tasks:
-            waiting[pool.submit(play, task.job, task.trials)] = task.number
-        for future in as_completed(waiting):
-            tracker.add(waiting.pop(future), future.result())
+        while todo or running:
+            while todo and len(running) + clerk.waiting < plan.room:
+                task = todo.popleft()
+                future = pool.submit(play, task.lane.job, task.trials)
+                running[future] = task
+                future.add_done_callback(ended.put)
+            future = ended.get()
+            task = running.pop(future)
+            chunk = future.result()
+            if task.lane.shelf is not None:
+                task.lane.shelf.keep(chunk)
+            clerk.take(task.lane.job.label, chunk)
+            tracker.add(task)
     finally:
-        for future in waiting:
+        for future in running:
             future.cancel()
 
 

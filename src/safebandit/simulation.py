@@ -15,7 +15,7 @@ from safebandit.arms import Counts
 from safebandit.errors import ExecutorError, ResultError, SimulationError
 from safebandit.execution import ASSUMED_WORKERS, Means, Progress, run
 from safebandit.instances import Instance
-from safebandit.kernel import Trials
+from safebandit.keeping import keeper_after, new_keeper
 from safebandit.naming import read_number
 from safebandit.policies import policy_from_text, policy_to_text
 from safebandit.results import Result, Specification
@@ -34,6 +34,7 @@ def simulate(
     trials: int,
     seed: int = 0,
     checkpoints: str | Sequence[int] = "log",
+    keep: str = "trials",
     workers: int | None = None,
     executor: Executor | None = None,
     resume: str | Path | None = None,
@@ -42,7 +43,8 @@ def simulate(
     """Play `trials` trials of `horizon` rounds under every policy.
 
     Trial i has its own random numbers, and the n-th play of an arm in it gives the same outcome under every policy.
-    Ctrl-C stops the run and keeps the trials that every policy finished.
+    Ctrl-C stops the run and keeps the trials that every policy finished. With `keep="summary"` memory does not grow
+    with the number of trials: means and standard errors are as exact, quantiles within 0.1 %, single trials are gone.
 
     It runs on threads, or on an `executor` of concurrent.futures or Dask; `workers` says how many chunks are played at
     once. In the folder `resume`, chunks are kept as they end, and a run that was killed takes them up; policies made of
@@ -60,7 +62,8 @@ def simulate(
     times = checkpoint_times(checkpoints, horizon)
     texts = {label: policy if isinstance(policy, str) else policy_to_text(policy) for label, policy in chosen.items()}
     specification = Specification(instance, texts, horizon, seed, times)
-    return run(specification, chosen, range(trials), _means(workers, executor, resume, progress))
+    keeper = new_keeper(keep, instance, len(times))
+    return run(specification, chosen, range(trials), _means(workers, executor, resume, progress), keeper)
 
 
 def extend(
@@ -89,13 +92,10 @@ def extend(
     if trials == result.trials:
         return result
     means = _means(workers, executor, resume, progress)
-    added = run(result.specification, chosen, range(result.trials, trials), means)
-    by_policy = {
-        label: Trials(*(np.concatenate(pair) for pair in zip(result.of(label), added.of(label), strict=True)))
-        for label in result.policies
-    }
+    keeper = keeper_after(result.by_policy, result.specification.instance)
+    added = run(result.specification, chosen, range(result.trials, trials), means, keeper)
     seconds = {label: result.seconds.get(label, 0.0) + added.seconds[label] for label in result.policies}
-    return Result(result.specification, by_policy, seconds, added.interrupted)
+    return replace(added, seconds=seconds)
 
 
 def rerun(
@@ -110,7 +110,8 @@ def rerun(
     """Run a result again from its own specification, by this version."""
     specification = replace(result.specification, version=__version__)
     means = _means(workers, executor, resume, progress)
-    return run(specification, _policies_of(result, policies), range(result.trials), means)
+    keeper = new_keeper(result.keep, specification.instance, len(specification.checkpoints))
+    return run(specification, _policies_of(result, policies), range(result.trials), means, keeper)
 
 
 def name_policies(policies: Policies) -> dict[str, Any]:
@@ -142,7 +143,9 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
                 f'checkpoints must be "log", "linear" or rounds from 1 to {horizon}, got "{checkpoints}"'
             )
         space = np.geomspace if checkpoints == "log" else np.linspace
-        return np.unique(np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon))).astype(np.int64))
+        before = np.rint(space(1, horizon, min(DEFAULT_CHECKPOINTS, horizon)))[:-1].astype(np.int64)
+        # The horizon itself, which a float may not hold.
+        return np.unique(np.append(before, horizon))
     listed: Iterable[Any] = checkpoints if np.ndim(checkpoints) else [checkpoints]
     times = [at_least("a checkpoint", value, 1, "a round") for value in listed]
     if times and max(times) > horizon:

@@ -16,8 +16,8 @@ from safebandit.limits import AnyAlpha, show_alpha
 from safebandit.results import Result
 from safebandit.simulation import name_policies, simulate
 
-KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints")
-DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log"}
+KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints", "keep")
+DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log", "keep": "trials"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,7 @@ class Study:
     trials: int
     seed: int
     checkpoints: Any
+    keep: str = "trials"
 
     @staticmethod
     def load(path: str | Path, **overrides: Any) -> Study:
@@ -82,7 +83,7 @@ class Study:
             try:
                 result = simulate(
                     instance, self.policies, horizon=self.horizon, trials=self.trials, seed=self.seed,
-                    checkpoints=self.checkpoints, workers=workers, executor=executor, resume=resume,
+                    checkpoints=self.checkpoints, keep=self.keep, workers=workers, executor=executor, resume=resume,
                     progress=self._part(progress, number),
                 )  # fmt: skip
             except KeyboardInterrupt:

@@ -15,7 +15,8 @@ from safebandit.arena.plan import Settings, least_risky_arm, make_plan
 from safebandit.arena.play import checkpoints
 from safebandit.errors import InstanceError, PolicyError, SimulationError
 from safebandit.policies import POLICIES
-from safebandit.results import METRICS, Result
+from safebandit.results import Result
+from safebandit.summaries import METRICS
 
 SOME = ["two-arm-example", "policy-case-1", "dominated-two", "random-3"]
 

@@ -79,7 +79,7 @@ def joined(parts: Sequence[Result], order: Sequence[str]) -> Result:
     seconds: dict[str, float] = {}
     for part in (narrowed(part, part.policies, trials) for part in filled):
         texts |= part.specification.policies
-        by_policy |= part.by_policy
+        by_policy |= {label: part.of(label) for label in part.policies}
         seconds |= part.seconds
     labels = [label for label in order if label in texts]
     specification = replace(filled[0].specification, policies=_ordered(texts, labels))

@@ -48,6 +48,9 @@ def simulate(
     trials: Annotated[int | None, typer.Option(help="Trials per policy.  [default: 100]")] = None,
     seed: Annotated[int | None, typer.Option(help="Fixes all random numbers.  [default: 0]")] = None,
     checkpoints: Annotated[str | None, typer.Option(help="log, linear, or rounds: 100,1000.  [default: log]")] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Every trial (trials), or only a summary of them.  [default: trials]")
+    ] = None,
     workers: Workers = None,
     dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the result, its table and its pictures.")] = None,
@@ -62,6 +65,7 @@ def simulate(
         "trials": trials,
         "seed": seed,
         "checkpoints": _checkpoints(checkpoints),
+        "keep": keep,
         "policies": policy or None,
     }
     given = {key: value for key, value in settings.items() if value is not None}
