@@ -47,7 +47,7 @@ def hold_to_one_core() -> None:
 
 def show(console: Console, measured: list[Measured], failures: dict[str, str]) -> None:
     """The long table on the terminal."""
-    table = Table(*LONG_HEADER)
+    table = Table(*LONG_HEADER, box=None, pad_edge=False, caption="apart: from our mean regret, in standard errors")
     for column in table.columns[2:]:
         column.justify = "right"
     for row in long_rows(measured):

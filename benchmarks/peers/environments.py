@@ -39,10 +39,6 @@ def _run(*command: str) -> None:
 
 
 def last_line(text: str) -> str:
-    """The last line that says something.
-
-    >>> last_line("a traceback\\n\\nValueError: so\\n\\n")
-    'ValueError: so'
-    """
+    """The last line that says something."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "no message"

@@ -12,7 +12,7 @@ UCB1 = "UCB1"
 THOMPSON = "Thompson"
 KL_UCB = "KL-UCB"
 BAYES_UCB = "BayesUCB"
-BAYES_UCB_FLAT = "BayesUCB, flat prior"
+BAYES_UCB_FLAT = "BayesUCB flat"
 POLICIES = {
     UCB1: "mean + sqrt(2 log t / N)",
     THOMPSON: "a draw from Beta(R+1, N-R+1)",

@@ -46,11 +46,7 @@ def apart(one: Measured, other: Measured) -> float:
 
 
 def round_off(number: float) -> str:
-    """A number to three digits: 1,230,000.
-
-    >>> round_off(1234567.0), round_off(98.76)
-    ('1,230,000', '98.8')
-    """
+    """A number to three digits, such as 1,230,000."""
     digits = 2 - math.floor(math.log10(abs(number))) if number else 0
     return f"{round(number, digits):,.{max(0, digits)}f}"
 
