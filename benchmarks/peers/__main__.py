@@ -22,6 +22,8 @@ from peers.measure import measure
 from peers.problem import HORIZON, MU
 from peers.tables import LONG_HEADER, Measured, long_page, long_rows, put_between_marks, short_page
 
+README = ROOT / "README.md"
+
 
 def processor() -> str:
     """The model of the processor, where the system tells it."""
@@ -57,45 +59,63 @@ def show(console: Console, measured: list[Measured], failures: dict[str, str]) -
         console.print(f"{name} {reason}", markup=False)
 
 
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
+    return int(text)
+
+
 def read_options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m peers", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=LIBRARIES, default=list(LIBRARIES), help="some libraries")
-    parser.add_argument("--horizon", type=int, default=HORIZON)
-    parser.add_argument("--repeats", type=int, default=3, help="turns, each with new trials; speeds are their medians")
-    parser.add_argument("--trials", type=int, help="trials of every library in every turn, instead of its own number")
+    parser.add_argument("--horizon", type=at_least_one, default=HORIZON)
+    parser.add_argument(
+        "--repeats", type=at_least_one, default=3, help="turns, each with new trials; speeds are their medians"
+    )
+    parser.add_argument(
+        "--trials", type=at_least_one, help="trials of every library in every turn, instead of its own number"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "bench-peers", help="folder for the tables")
     parser.add_argument("--readme", action="store_true", help="put the short table into README.md")
     return parser.parse_args()
 
 
-def main() -> None:
-    """Measure, print, and keep the tables."""
-    options = read_options()
+def measure_with_a_bar(console: Console, options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
+    """Measure as the options say, with a progress bar."""
     libraries = [LIBRARIES[key] for key in options.only]
     trials = {library.key: options.trials or library.trials for library in libraries}
-    console = Console()
-    hold_to_one_core()
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("", total=options.repeats * sum(len(library.policies) for library in libraries))
-        measured, failures = measure(
+        return measure(
             libraries,
             horizon=options.horizon,
             repeats=options.repeats,
             trials=trials,
             progress=lambda what, done: bar.update(task, description=what, advance=done),
         )
+
+
+def main() -> None:
+    """Measure, print, and keep the tables."""
+    options = read_options()
+    if options.readme:
+        # A page without its marks is refused now, not after minutes of play.
+        put_between_marks(README.read_text(encoding="utf-8"), "")
+    console = Console()
+    hold_to_one_core()
+    measured, failures = measure_with_a_bar(console, options)
     where = conditions(options.horizon)
     show(console, measured, failures)
     options.out.mkdir(parents=True, exist_ok=True)
     kept = {"conditions": where, "measured": [row._asdict() for row in measured], "failures": failures}
     (options.out / "peers.json").write_text(json.dumps(kept, indent=2), encoding="utf-8")
-    (options.out / "peers.md").write_text(long_page(measured, failures, where, libraries), encoding="utf-8")
+    (options.out / "peers.md").write_text(long_page(measured, failures, where), encoding="utf-8")
     if options.readme:
-        readme = ROOT / "README.md"
-        text = put_between_marks(readme.read_text(encoding="utf-8"), short_page(measured, failures, where))
-        readme.write_text(text, encoding="utf-8")
+        text = put_between_marks(README.read_text(encoding="utf-8"), short_page(measured, failures, where))
+        README.write_text(text, encoding="utf-8")
     console.print(f"{where}\nkept in {options.out}", highlight=False)
 
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from peers.libraries import Library
+from peers.libraries import LIBRARIES
 from peers.problem import POLICIES
 
 START, END = "<!-- peers -->", "<!-- /peers -->"
@@ -104,16 +104,14 @@ def short_page(measured: list[Measured], failures: Mapping[str, str], conditions
     return f"{table}\n\n{conditions}\n"
 
 
-def long_page(
-    measured: list[Measured], failures: Mapping[str, str], conditions: str, libraries: Iterable[Library]
-) -> str:
+def long_page(measured: list[Measured], failures: Mapping[str, str], conditions: str) -> str:
     """The table with everything, the policies' formulas, and where a library differs."""
     lines = ["# Peers, side by side", "", conditions, "", markdown(LONG_HEADER, long_rows(measured)), ""]
     lines += [f"- {name} {reason}" for name, reason in failures.items()]
     lines += ["", "The policies, in round t of an arm with N plays and R successes:", ""]
     lines += [f"- {policy}: {formula}" for policy, formula in POLICIES.items()]
     lines += ["", "Where the libraries differ:", ""]
-    lines += [f"- {library.name}: {library.note}" for library in libraries]
+    lines += [f"- {library.name}: {library.note}" for library in LIBRARIES.values()]
     return "\n".join([*lines, ""])
 
 

@@ -51,7 +51,7 @@ def test_the_short_table_has_a_row_per_library_and_says_who_failed():
 
 
 def test_the_long_page_has_formulas_and_notes():
-    page = tables.long_page([OURS], {"river": "cannot be played: no"}, "today.", [libraries.RIVER])
+    page = tables.long_page([OURS], {"river": "cannot be played: no"}, "today.")
     assert f"- {BAYES_UCB}: {POLICIES[BAYES_UCB]}" in page
     assert f"- river: {libraries.RIVER.note}" in page
     assert "- river cannot be played: no" in page
@@ -59,6 +59,7 @@ def test_the_long_page_has_formulas_and_notes():
 
 def test_the_readme_keeps_all_but_what_is_between_its_marks():
     page = f"before\n{tables.START}\nold\n{tables.END}\nafter\n"
+    assert tables.put_between_marks((environments.ROOT / "README.md").read_text(encoding="utf-8"), "")
     assert tables.put_between_marks(page, "new\n") == f"before\n{tables.START}\nnew\n{tables.END}\nafter\n"
 
 
