@@ -49,7 +49,9 @@ def hold_to_one_core() -> None:
 
 def show(console: Console, measured: list[Measured], failures: dict[str, str]) -> None:
     """The long table on the terminal."""
-    table = Table(*LONG_HEADER, box=None, pad_edge=False, caption="apart: from our mean regret, in standard errors")
+    table = Table(
+        *LONG_HEADER, box=None, padding=(0, 1, 0, 0), caption="apart: from our mean regret, in standard errors"
+    )
     for column in table.columns[2:]:
         column.justify = "right"
     for row in long_rows(measured):
@@ -72,10 +74,10 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=LIBRARIES, default=list(LIBRARIES), help="some libraries")
     parser.add_argument("--horizon", type=at_least_one, default=HORIZON)
     parser.add_argument(
-        "--repeats", type=at_least_one, default=3, help="turns, each with new trials; speeds are their medians"
+        "--turns", type=at_least_one, default=3, help="turns, each with new trials; speeds are their medians"
     )
     parser.add_argument(
-        "--trials", type=at_least_one, help="trials of every library in every turn, instead of its own number"
+        "--trials", type=at_least_one, help="trials of every policy in every turn, instead of its own number"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "bench-peers", help="folder for the tables")
     parser.add_argument("--readme", action="store_true", help="put the short table into README.md")
@@ -85,15 +87,15 @@ def read_options() -> argparse.Namespace:
 def measure_with_a_bar(console: Console, options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
     """Measure as the options say, with a progress bar."""
     libraries = [LIBRARIES[key] for key in options.only]
-    trials = {library.key: options.trials or library.trials for library in libraries}
+    if options.trials:
+        libraries = [library._replace(trials=dict.fromkeys(library.trials, options.trials)) for library in libraries]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=options.repeats * sum(len(library.policies) for library in libraries))
+        task = bar.add_task("", total=options.turns * sum(len(library.trials) for library in libraries))
         return measure(
             libraries,
             horizon=options.horizon,
-            repeats=options.repeats,
-            trials=trials,
+            turns=options.turns,
             progress=lambda what, done: bar.update(task, description=what, advance=done),
         )
 

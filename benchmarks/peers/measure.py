@@ -18,21 +18,21 @@ Progress = Callable[[str, int], None]
 
 
 def measure(
-    libraries: Sequence[Library], *, horizon: int, repeats: int, trials: Mapping[str, int], progress: Progress
+    libraries: Sequence[Library], *, horizon: int, turns: int, progress: Progress
 ) -> tuple[list[Measured], dict[str, str]]:
-    """All libraries, `repeats` times in turns, each time with new trials; and why a library could not be played.
+    """All libraries in turns, each time with new trials; and why a library could not be played.
 
-    `trials` has a number for the key of every library. `progress` is told what goes on, and how many policies are done.
+    `progress` is told what goes on, and how many policies are done.
     """
     pythons, failures = _interpreters(libraries, progress)
     measured: dict[tuple[str, str], Measured] = {}
-    for repeat, library in itertools.product(range(repeats), libraries):
+    for turn, library in itertools.product(range(turns), libraries):
         if library.name in failures:
             continue
-        what, count = f"{library.name}, repeat {repeat + 1} of {repeats}", trials[library.key]
+        what = f"{library.name}, turn {turn + 1} of {turns}"
         progress(what, 0)
         try:
-            for line in play(library, pythons[library.key], horizon=horizon, first=1 + repeat * count, trials=count):
+            for line in play(library, pythons[library.key], horizon=horizon, turn=turn):
                 _add(measured, line)
                 progress(what, 1)
         except CannotRunError as error:
@@ -51,10 +51,12 @@ def _interpreters(libraries: Sequence[Library], progress: Progress) -> tuple[dic
     return pythons, failures
 
 
-def play(library: Library, python: Path, *, horizon: int, first: int, trials: int) -> Iterator[dict[str, Any]]:
+def play(library: Library, python: Path, *, horizon: int, turn: int) -> Iterator[dict[str, Any]]:
     """What a player says, line by line as it plays."""
     command = [str(python), "-m", f"peers.play_{library.key}"]
-    command += ["--horizon", str(horizon), "--first", str(first), "--trials", str(trials)]
+    command += ["--horizon", str(horizon), "--turn", str(turn)]
+    for policy, trials in library.trials.items():
+        command += ["--play", policy, str(trials)]
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=HERE.parent) as player:
             for line in player.stdout or ():

@@ -26,4 +26,4 @@ def play_trial(policy: str, horizon: int, seed: int, reward: Reward) -> list[int
 
 
 if __name__ == "__main__":
-    answer(version("mabwiser"), LEARNING, trial_by_trial(play_trial))
+    answer(version("mabwiser"), trial_by_trial(play_trial))

@@ -79,4 +79,4 @@ def play(policy: str, horizon: int, trials: range) -> Played:
 
 
 if __name__ == "__main__":
-    answer(np.__version__, INDICES, play)
+    answer(np.__version__, play)

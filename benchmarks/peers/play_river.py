@@ -7,7 +7,7 @@ from typing import Any
 
 from river import bandit, proba
 
-from peers.problem import ARMS, BAYES_UCB_FLAT, THOMPSON, UCB1
+from peers.problem import ARMS, THOMPSON, UCB1
 from peers.runner import Reward, answer, trial_by_trial
 
 
@@ -32,4 +32,4 @@ def play_trial(policy: str, horizon: int, seed: int, reward: Reward) -> list[int
 
 
 if __name__ == "__main__":
-    answer(version("river"), (UCB1, THOMPSON, BAYES_UCB_FLAT), trial_by_trial(play_trial))
+    answer(version("river"), trial_by_trial(play_trial))

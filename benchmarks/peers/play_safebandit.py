@@ -69,4 +69,4 @@ def play(policy: str, horizon: int, trials: range) -> Played:
 
 
 if __name__ == "__main__":
-    answer(sb.__version__, POLICIES, play)
+    answer(sb.__version__, play)

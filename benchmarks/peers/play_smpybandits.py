@@ -37,4 +37,4 @@ def play_trial(policy: str, horizon: int, seed: int, reward: Reward) -> list[int
 
 
 if __name__ == "__main__":
-    answer(version("SMPyBandits"), POLICIES, trial_by_trial(play_trial))
+    answer(version("SMPyBandits"), trial_by_trial(play_trial))

@@ -6,7 +6,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from peers.problem import MU, regret
@@ -47,21 +47,21 @@ def rewards_of(trial: int) -> Reward:
     return lambda arm: int(uniform() < MU[arm])
 
 
-def answer(version: str, policies: Iterable[str], play: Play) -> None:
-    """Play every policy as the command line says, after a few rounds that warm it up."""
+def answer(version: str, play: Play) -> None:
+    """Play what the command line says, each policy after a few rounds that warm it up; new trials in every turn."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--horizon", type=int, required=True)
-    parser.add_argument("--first", type=int, required=True, help="number of the first trial")
-    parser.add_argument("--trials", type=int, required=True)
+    parser.add_argument("--turn", type=int, required=True, help="0 for the first")
+    parser.add_argument("--play", nargs=2, action="append", metavar=("POLICY", "TRIALS"), required=True)
     options = parser.parse_args()
-    trials = range(options.first, options.first + options.trials)
-    for policy in policies:
+    for policy, count in options.play:
+        trials = range(options.turn * int(count), (options.turn + 1) * int(count))
         play(policy, WARM_UP_ROUNDS, range(1))
         seconds, regrets = play(policy, options.horizon, trials)
         line = {
             "version": version,
             "policy": policy,
-            "rounds": options.horizon * options.trials,
+            "rounds": options.horizon * len(trials),
             "seconds": seconds,
             "regrets": regrets,
         }

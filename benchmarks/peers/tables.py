@@ -14,7 +14,7 @@ START, END = "<!-- peers -->", "<!-- /peers -->"
 
 
 class Measured(NamedTuple):
-    """One policy of one library: the rounds per second of every repeat, the regret of every trial."""
+    """One policy of one library: the rounds per second of every turn, the regret of every trial."""
 
     library: str
     version: str
@@ -24,7 +24,7 @@ class Measured(NamedTuple):
 
     @property
     def speed(self) -> float:
-        """The median of the repeats."""
+        """The median of the turns."""
         return statistics.median(self.speeds)
 
     @property
@@ -82,9 +82,10 @@ def short_rows(measured: Iterable[Measured], failures: Mapping[str, str]) -> lis
         by_library.setdefault(row.library, {})[row.policy] = row
     rows = []
     for name, cells in by_library.items():
-        some = next(iter(cells.values()))
-        shown = [_cell(cells.get(policy)) for policy in POLICIES]
-        rows.append([f"{name} {some.version}", *shown, f"{len(some.regrets):,}"])
+        version = next(iter(cells.values())).version
+        counts = sorted({len(row.regrets) for row in cells.values()})
+        trials = " to ".join(f"{count:,}" for count in counts[:: max(1, len(counts) - 1)])
+        rows.append([f"{name} {version}", *[_cell(cells.get(policy)) for policy in POLICIES], trials])
     return rows + [[f"{name} {reason}", *["" for _ in POLICIES], ""] for name, reason in failures.items()]
 
 

@@ -12,7 +12,7 @@ from peers.problem import BAYES_UCB, KL_UCB, POLICIES, UCB1
 
 OURS = tables.Measured("safebandit", "0.1", UCB1, [3e6, 1e6, 2e6], [10.0, 14.0, 12.0, 12.0])
 SCRIPT = tables.Measured("NumPy script", "2.4", UCB1, [500_123.0], [11.0, 13.0])
-LATE = tables.Measured("NumPy script", "2.4", KL_UCB, [1_234.0], [5.0, 7.0])
+LATE = tables.Measured("NumPy script", "2.4", KL_UCB, [1_234.0], [5.0, 7.0, 6.0])
 
 
 def test_speeds_are_medians_and_regrets_means_with_their_standard_error():
@@ -37,7 +37,7 @@ def test_the_long_table_orders_by_policy_and_compares_with_ours():
         [UCB1, "NumPy script 2.4", "500,000", "4.0"],
         [KL_UCB, "NumPy script 2.4", "1,230", ""],
     ]
-    assert [row[4:] for row in rows] == [["12.0 ± 0.8", "", "4"], ["12.0 ± 1.0", "+0.0", "2"], ["6.0 ± 1.0", "", "2"]]
+    assert [row[4:] for row in rows] == [["12.0 ± 0.8", "", "4"], ["12.0 ± 1.0", "+0.0", "2"], ["6.0 ± 0.6", "", "3"]]
 
 
 def test_the_short_table_has_a_row_per_library_and_says_who_failed():
@@ -45,7 +45,7 @@ def test_the_short_table_has_a_row_per_library_and_says_who_failed():
     lines = page.splitlines()
     assert lines[0] == "| library | UCB1 | Thompson | KL-UCB | BayesUCB | BayesUCB flat | trials |"
     assert lines[2] == "| safebandit 0.1 | 2,000,000 (12 ± 1) | – | – | – | – | 4 |"
-    assert lines[3] == "| NumPy script 2.4 | 500,000 (12 ± 1) | – | 1,230 (6 ± 1) | – | – | 2 |"
+    assert lines[3] == "| NumPy script 2.4 | 500,000 (12 ± 1) | – | 1,230 (6 ± 1) | – | – | 2 to 3 |"
     assert lines[4] == "| river cannot be installed: a \\| b |  |  |  |  |  |  |"
     assert lines[-1] == "today."
 
@@ -81,15 +81,14 @@ def test_a_library_that_cannot_be_installed_or_played_is_named_with_the_reason(t
     measured, failures = measure.measure(
         [broken, missing],
         horizon=10,
-        repeats=2,
-        trials={"river": 1, "nobody": 1},
+        turns=2,
         progress=lambda what, done: told.append((what, done)),
     )
     assert measured == []
     assert failures["broken"].startswith("cannot be installed: ")
     assert failures["missing"].startswith("cannot be played: ")
     assert "nobody" in failures["missing"]
-    assert ("missing, repeat 2 of 2", 0) not in told
+    assert ("missing, turn 2 of 2", 0) not in told
     assert sum(done for _, done in told) == 0
 
 
@@ -113,7 +112,7 @@ def test_an_environment_is_kept_until_its_requirements_change(tmp_path, monkeypa
 @pytest.mark.parametrize("library", libraries.LIBRARIES.values())
 def test_every_library_has_its_player_and_pinned_requirements(library):
     assert (environments.HERE / f"play_{library.key}.py").is_file()
-    assert set(library.policies) <= set(POLICIES)
+    assert set(library.trials) <= set(POLICIES)
     if library.requirements is not None:
         pins = (environments.HERE / "requirements" / library.requirements).read_text(encoding="utf-8").splitlines()
         assert library.key in [pin.split("==")[0].lower() for pin in pins]
@@ -121,7 +120,7 @@ def test_every_library_has_its_player_and_pinned_requirements(library):
 
 
 def test_the_comparison_runs(tmp_path):
-    command = [sys.executable, "-m", "peers", "--only", "numpy", "--horizon", "60", "--trials", "3", "--repeats", "2"]
+    command = [sys.executable, "-m", "peers", "--only", "numpy", "--horizon", "60", "--trials", "3", "--turns", "2"]
     done = subprocess.run(
         [*command, "--out", str(tmp_path)], capture_output=True, text=True, cwd=environments.HERE.parent, timeout=600
     )
