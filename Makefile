@@ -3,7 +3,7 @@
 # make check  style, types, import directions, generated docs
 # make docs   write the generated parts of the docs anew
 # make bench  speed, as ratios to a bare loop, in one run
-# make bench-peers  speed and regret beside other libraries, into the table of the README; a few minutes
+# make bench-peers  speed and regret beside other libraries, into the table of the README; about ten minutes
 
 PYTHON ?= python3
 BIN := .venv/bin
