@@ -14,15 +14,17 @@ import pytest
 
 import safebandit as sb
 from safebandit import Result, simulate
+from safebandit.cli import main
 from safebandit.cluster import dask_cluster
 from safebandit.errors import ExecutorError
 
 PACKAGE = Path(sb.__file__).parent
 DRUG = sb.instance_by_name("drug-trial")
 POLICIES = ["docb", "tsbu"]
-SETTINGS = {"horizon": 20_000, "trials": 300, "seed": 5}
+TRIALS = 125
+SETTINGS = {"horizon": 20_000, "trials": TRIALS, "seed": 5}
 FLAGS = ["--instance", "drug-trial", "--policy", "docb", "--policy", "tsbu"]
-FLAGS += ["--horizon", "20000", "--trials", "300", "--seed", "5"]
+FLAGS += ["--horizon", "20000", "--trials", str(TRIALS), "--seed", "5"]
 COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
 # Bounds the wait for a process to start on a busy machine; nothing is asserted about the time itself.
 PATIENCE = 200
@@ -72,7 +74,17 @@ class Machines:
 
 @pytest.fixture
 def machines(tmp_path):
+    """A scheduler without workers, to be lost or led astray."""
     started = Machines(tmp_path)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A scheduler with one worker, for all tests that leave it as it is."""
+    started = Machines(tmp_path_factory.mktemp("machines"))
+    started.worker("stays")
     yield started
     started.close()
 
@@ -80,6 +92,11 @@ def machines(tmp_path):
 @pytest.fixture(scope="module")
 def drug():
     return simulate(DRUG, POLICIES, **SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return simulate(DRUG, POLICIES, **SETTINGS, keep="summary")
 
 
 class Counting(Executor):
@@ -99,10 +116,9 @@ def joined(executor, count):
     executor._client.wait_for_workers(count, timeout=PATIENCE)
 
 
-def test_two_workers_give_the_bits_of_one_thread_though_one_of_them_is_killed(machines, drug):
-    machines.worker("stays")
-    doomed = machines.worker("doomed")
-    with dask_cluster(machines.address) as cluster:
+def test_two_workers_give_the_bits_of_one_thread_though_one_of_them_is_killed(running, drug):
+    doomed = running.worker("doomed")
+    with dask_cluster(running.address) as cluster:
         joined(cluster.executor, 2)
         client = cluster.executor._client
         address = {info["name"]: where for where, info in client.scheduler_info()["workers"].items()}
@@ -126,29 +142,25 @@ def test_two_workers_give_the_bits_of_one_thread_though_one_of_them_is_killed(ma
     assert not result.interrupted
 
 
-def test_a_killed_coordinator_goes_on_where_it_was(machines, drug, tmp_path):
-    machines.worker("one")
-    machines.worker("two")
+def test_a_killed_coordinator_goes_on_where_it_was_and_may_keep_a_summary_instead(running, summary, tmp_path):
     out = tmp_path / "out"
-    command = [*COMMAND, "simulate", *FLAGS, "--dask", machines.address, "--out", str(out)]
+    command = [*COMMAND, "simulate", *FLAGS, "--dask", running.address, "--out", str(out)]
     coordinator = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: len(list(out.glob("chunks/*/*.chunk"))) >= 3, alive=[coordinator])
     coordinator.send_signal(signal.SIGKILL)
     coordinator.wait(timeout=60)
     names = [path.name[:-6].split("-") for path in out.glob("chunks/*/*.chunk")]
     kept = sum(int(end) - int(first) for first, end in names)
-    assert 0 < kept < 2 * 300
-    copy = shutil.copytree(out / "chunks", tmp_path / "copy")
-    with dask_cluster(machines.address) as cluster:
+    assert 0 < kept < 2 * TRIALS
+    steps = []
+    with dask_cluster(running.address) as cluster:
         counting = Counting(cluster.executor)
-        assert simulate(DRUG, POLICIES, **SETTINGS, executor=counting, resume=copy).same_trials(drug)
-        assert counting.trials == 2 * 300 - kept
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    assert Result.load(out / "result.parquet").same_trials(drug)
-    assert not (out / "chunks").exists()
-    # What the command says of its progress begins with what was kept.
-    assert int(done.stderr.split()[0]) == 10 * kept // (2 * 300) * 10
+        result = simulate(
+            DRUG, POLICIES, **SETTINGS, keep="summary", executor=counting, resume=out / "chunks", progress=steps.append
+        )
+    assert result.same_trials(summary)
+    assert counting.trials == 2 * TRIALS - kept
+    assert steps[0].done == kept * SETTINGS["horizon"]
 
 
 def test_a_lost_scheduler_is_said_in_one_line_and_finished_chunks_stay(machines, drug, tmp_path):
@@ -169,41 +181,43 @@ def test_a_lost_scheduler_is_said_in_one_line_and_finished_chunks_stay(machines,
     assert simulate(DRUG, POLICIES, **SETTINGS, resume=tmp_path / "chunks").same_trials(drug)
 
 
+# Two formulas of one name, which are Hoeffding's: what they give is known.
 NOTEBOOK = """
+import math
 import sys
 from typing import NamedTuple
 import safebandit as sb
 from safebandit.cluster import dask_cluster
 
-class Mine(NamedTuple):
-    sign: float = 1.0
+class Upper(NamedTuple):
+    widest: float = 1.0
 
-@sb.upper.register(Mine)
-def formula(index, seen):
-    return index.sign * seen.total + 1.0
+@sb.upper.register(Upper)
+def formula(index, seen, t):
+    return min(1.0, seen.mean + index.widest * math.sqrt(math.log(t) / (2.0 * seen.plays))) if seen.plays else 1.0
 
 class Lower(NamedTuple):
     pass
 
 @sb.lower.register(Lower)
-def formula(index, seen):
-    return 0.9 * seen.mean
+def formula(index, seen, t):
+    return max(0.0, seen.mean - math.sqrt(math.log(t) / (2.0 * seen.plays))) if seen.plays else 0.0
 
 if __name__ == "__main__":
-    policy = {"mine": sb.DoublyOptimistic(Mine(), Lower())}
-    settings = dict(horizon=3000, trials=1000, seed=1)
+    settings = dict(horizon=3000, trials=300, seed=1)
     drug = sb.instance_by_name("drug-trial")
     with dask_cluster(sys.argv[1]) as cluster:
+        policy = {"mine": sb.DoublyOptimistic(Upper(), Lower())}
         there = sb.simulate(drug, policy, **settings, executor=cluster.executor, workers=1)
-    print(there.same_trials(sb.simulate(drug, policy, **settings)))
+    here = sb.simulate(drug, {"mine": sb.DoublyOptimistic(sb.HoeffdingUpper(), sb.HoeffdingLower())}, **settings)
+    print(there.same_trials(here))
 """
 
 
-def test_a_class_of_a_script_is_compiled_on_the_workers(machines, tmp_path):
-    machines.worker("one")
+def test_classes_of_a_script_are_compiled_on_the_workers(running, tmp_path):
     (tmp_path / "own.py").write_text(NOTEBOOK)
     done = subprocess.run(
-        [sys.executable, "own.py", machines.address], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE
+        [sys.executable, "own.py", running.address], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE
     )
     assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr[-2_000:]
 
@@ -211,17 +225,26 @@ def test_a_class_of_a_script_is_compiled_on_the_workers(machines, tmp_path):
 # At the door.
 
 
-def refused(*words):
-    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert done.stderr.startswith("ExecutorError: ")
-    return done.stderr
+@pytest.fixture
+def refused(monkeypatch, capsys):
+    """What a command says that is given in this process, and refused."""
+
+    def give(*words):
+        monkeypatch.setattr(sys, "argv", ["safebandit", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        assert (left.value.code, said.out) == (2, "")
+        assert len(said.err.splitlines()) == 1, said.err
+        assert said.err.startswith("ExecutorError: ")
+        return said.err
+
+    return give
 
 
 @pytest.mark.parametrize("command", ["simulate", "paper", "arena"])
-def test_an_address_that_is_none(command):
+def test_an_address_that_is_none(refused, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     given = FLAGS if command == "simulate" else []
     assert 'an address such as tcp://10.0.0.5:8786, got "nowhere"' in refused(command, *given, "--dask", "nowhere")
 
@@ -232,19 +255,19 @@ def test_an_address_where_nobody_answers(monkeypatch):
         dask_cluster("tcp://127.0.0.1:9").__enter__()
 
 
-def test_a_scheduler_has_its_own_workers():
+def test_a_scheduler_has_its_own_workers(refused):
     assert 'workers goes with "local", got 3' in refused(
         "simulate", *FLAGS, "--dask", "tcp://127.0.0.1:9", "--workers", "3"
     )
 
 
 def test_a_scheduler_without_workers(machines, monkeypatch):
-    monkeypatch.setattr("safebandit.cluster.CONNECT_SECONDS", 5)
-    with pytest.raises(ExecutorError, match=f"{machines.address} has had no worker for 5 s; start some"):
+    monkeypatch.setattr("safebandit.cluster.CONNECT_SECONDS", 2)
+    with pytest.raises(ExecutorError, match=f"{machines.address} has had no worker for 2 s; start some"):
         dask_cluster(machines.address).__enter__()
 
 
-def test_workers_with_another_safebandit_or_none(machines, tmp_path):
+def test_workers_with_another_safebandit_or_none(machines, refused, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(PACKAGE, other / "safebandit", ignore=shutil.ignore_patterns("__pycache__"))
     with (other / "safebandit" / "bounds.py").open("a") as file:
@@ -271,11 +294,11 @@ def test_without_dask_the_remedy_is_said(monkeypatch):
 # Processes of this machine.
 
 
-def test_local_processes_and_ctrl_c_to_all_of_them(drug, tmp_path):
+def test_local_processes_and_ctrl_c_to_all_of_them(summary, tmp_path):
     out = tmp_path / "out"
-    command = [*COMMAND, "simulate", *FLAGS, "--dask", "local", "--workers", "2", "--out", str(out)]
+    command = [*COMMAND, "simulate", *FLAGS, "--keep", "summary", "--dask", "local", "--out", str(out)]
     run = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=tmp_path
+        [*command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     wait_until(lambda: len(list(out.glob("chunks/*/*.chunk"))) >= 3, alive=[run])
     # As a terminal does: to the command and to its workers.
@@ -286,6 +309,7 @@ def test_local_processes_and_ctrl_c_to_all_of_them(drug, tmp_path):
         f"finished chunks are in {out / 'chunks'}, and the same command goes on from them"
     )
     assert "Traceback" not in said
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path)
+    done = subprocess.run([*command, "--workers", "1"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert Result.load(out / "result.parquet").same_trials(drug)
+    assert Result.load(out / "result.parquet").same_trials(summary)
+    assert not (out / "chunks").exists()

@@ -35,14 +35,14 @@ def dask_cluster(address: str, *, workers: int | None = None) -> Iterator[Cluste
     with dask_cluster("local") as cluster:
         simulate(..., executor=cluster.executor, workers=cluster.workers)
     """
+    if address != LOCAL:
+        _check_address(address, workers)
     distributed = _distributed()
     with contextlib.ExitStack() as until_done:
+        where: Any = address
         if address == LOCAL:
             count = default_workers() if workers is None else at_least("workers", workers, 1, "processes")
             where = until_done.enter_context(_local_cluster(distributed, count))
-        else:
-            _check_address(address, workers)
-            where = address
         client = until_done.enter_context(_client(distributed, where))
         _check_workers(client, address)
         if address == LOCAL:
