@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import safebandit as sb
-from safebandit import Instance, Result, Study, extend, instance_by_name, rerun, simulate
+from safebandit import Result, Study, extend, instance_by_name, rerun, simulate
 from safebandit import execution as module
 from safebandit.chunks import Chunk, Clerk, Shelf, clear, gaps
 from safebandit.dispatch import cache_folder
@@ -339,16 +339,18 @@ def chunk_of(first, end):
     return Chunk(first, Trials(table * 1.0, table, table, table * 1.0, table * 1.0, numbers, numbers), end - first)
 
 
-RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8)
+RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=6)
 
 
+@settings(max_examples=60)
 @given(RANGES, RANGES, st.integers(0, 20), st.integers(1, 20), st.randoms(use_true_random=False))
-def test_any_kept_ranges_serve_each_trial_once_and_in_order(tmp_path_factory, first, second, start, count, random):
-    specification = simulate(Instance.bernoulli([0.5], [0.1], 0.2), "docb", horizon=2, trials=1).specification
+def test_any_kept_ranges_serve_each_trial_once_and_in_order(
+    tmp_path_factory, drug, first, second, start, count, random
+):
     wanted = range(start, start + count)
     found, missing = {}, []
     for label, ranges in (("first", first), ("second", second)):
-        shelf = Shelf(tmp_path_factory.mktemp("shelf"), specification, sb.docb())
+        shelf = Shelf(tmp_path_factory.mktemp("shelf"), drug.specification, sb.docb())
         for begin, size in ranges:
             shelf.keep(chunk_of(begin, begin + size))
         found[label] = shelf.find(wanted)
@@ -368,6 +370,125 @@ def test_any_kept_ranges_serve_each_trial_once_and_in_order(tmp_path_factory, fi
         assert trials.held.tolist() == list(wanted)
         assert trials.regret[:, 0].tolist() == list(wanted)
         assert clerk.seconds[label] == pytest.approx(count)
+
+
+# Summaries.
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return simulate(DRUG, POLICIES, **SETTINGS, workers=1, keep="summary")
+
+
+def test_summaries_on_executors_have_the_same_bits(summary, small_chunks):
+    executor = AtOnce()
+    assert simulate(DRUG, POLICIES, **SETTINGS, keep="summary", executor=executor, workers=1).same_trials(summary)
+    with ThreadPoolExecutor(3) as pool:
+        assert simulate(DRUG, POLICIES, **SETTINGS, keep="summary", executor=pool, workers=3).same_trials(summary)
+        part = simulate(DRUG, POLICIES, **{**SETTINGS, "trials": 7}, keep="summary", executor=pool)
+        assert extend(part, trials=24, executor=pool).same_trials(summary)
+        assert rerun(summary, executor=pool).same_trials(summary)
+
+
+@pytest.mark.parametrize("size", [1, 5, 24])
+def test_a_summary_takes_up_chunks_that_end_elsewhere_for_every_policy(summary, drug, tmp_path, monkeypatch, size):
+    monkeypatch.setattr(module, "CHUNKS_PER_WORKER", 1)
+    for label, trials, kept_size in (("docb", 10, 7), ("tsbu", 17, 4)):
+        monkeypatch.setattr(module, "MAX_CHUNK_TRIALS", kept_size)
+        simulate(DRUG, label, **{**SETTINGS, "trials": trials}, resume=tmp_path, workers=1)
+    monkeypatch.setattr(module, "MAX_CHUNK_TRIALS", size)
+    executor = AtOnce()
+    resumed = simulate(DRUG, POLICIES, **SETTINGS, keep="summary", resume=tmp_path, executor=executor)
+    assert resumed.same_trials(summary)
+    assert sorted(executor.played) == sorted(all_trials(["docb"], range(10, 24)) + all_trials(["tsbu"], range(17, 24)))
+    # What was kept of a summary's trials serves those who want every trial, and the other way round.
+    assert played(tmp_path, drug) == played(tmp_path, summary, keep="summary") == []
+
+
+def test_summaries_are_extended_rerun_and_studied_from_kept_chunks(summary, tmp_path):
+    fill(tmp_path, keep="summary")
+    executor = AtOnce()
+    means = {"executor": executor, "resume": tmp_path}
+    part = simulate(DRUG, POLICIES, **{**SETTINGS, "trials": 5}, keep="summary")
+    assert extend(part, trials=24, **means).same_trials(summary)
+    assert rerun(summary, **means).same_trials(summary)
+    study = Study.from_dict({"instances": ["drug-trial"], "policies": POLICIES, "keep": "summary", **SETTINGS})
+    assert study.run(**means)[0].same_trials(summary)
+    assert executor.played == []
+
+
+def test_ctrl_c_keeps_the_summary_of_what_was_finished(summary, small_chunks, tmp_path):
+    def press_ctrl_c(step):
+        if step.done == 2 * 8 * 1_000:
+            raise KeyboardInterrupt
+
+    executor = AtOnce()
+    settings = {**SETTINGS, "keep": "summary", "resume": tmp_path, "executor": executor, "workers": 1}
+    part = simulate(DRUG, POLICIES, **settings, progress=press_ctrl_c)
+    assert part.interrupted
+    assert part.same_trials(simulate(DRUG, POLICIES, **{**SETTINGS, "trials": 8}, keep="summary"))
+    assert played(tmp_path, summary, keep="summary") == all_trials(POLICIES, range(8, 24))
+    assert extend(part, trials=24, resume=tmp_path).same_trials(summary)
+
+
+class FirstIsLate(Executor):
+    """Plays all at once but the first chunk, which ends when it is told to, or after a minute in which nobody did."""
+
+    def __init__(self):
+        self.handed_out = 0
+
+    def submit(self, play, /, job, trials):
+        self.handed_out += 1
+        future, chunk = Future(), play(job, trials)
+        if trials.start > 0:
+            future.set_result(chunk)
+        else:
+            self.patience = threading.Timer(60, future.set_result, [chunk])
+            self.patience.start()
+        return future
+
+    def end_first(self):
+        self.patience.cancel()
+        self.patience.function(*self.patience.args)
+
+
+@pytest.mark.parametrize("keep", ["trials", "summary"])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_the_more_workers_the_more_chunks_wait_for_a_late_one(small_chunks, monkeypatch, workers, keep):
+    monkeypatch.setattr(module, "CHUNK_ROUNDS", 100)
+    executor, at_the_time = FirstIsLate(), []
+    most = 1 + workers * module.CHUNKS_AHEAD
+
+    def look(step):
+        if step.done == (most - 1) * 100:
+            at_the_time.append(executor.handed_out)
+            executor.end_first()
+
+    settings = {"horizon": 100, "trials": 50, "keep": keep}
+    result = simulate(DRUG, "docb", **settings, executor=executor, workers=workers, progress=look)
+    assert at_the_time == [most]
+    assert executor.handed_out == 50
+    assert result.same_trials(simulate(DRUG, "docb", **settings))
+
+
+def test_kept_chunks_take_no_room_from_those_that_are_played(small_chunks, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK_ROUNDS", 100)
+    settings = {"horizon": 100, "trials": 50, "keep": "summary", "workers": 1}
+    others = {f"docb {i}": sb.docb(when_none="hold") for i in range(5)}
+    simulate(DRUG, others, **settings, resume=tmp_path)
+    executor, at_the_time = FirstIsLate(), []
+
+    def look(step):
+        if step.done == (5 * 50 + module.CHUNKS_AHEAD) * 100 and not at_the_time:
+            at_the_time.append(executor.handed_out)
+            executor.end_first()
+
+    policies = {**others, "docb": "docb"}
+    result = simulate(DRUG, policies, **settings, resume=tmp_path, executor=executor, progress=look)
+    assert at_the_time
+    assert at_the_time[0] > module.CHUNKS_AHEAD
+    assert executor.handed_out == 50
+    assert result.same_trials(simulate(DRUG, policies, **settings))
 
 
 # A killed process.
