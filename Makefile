@@ -3,12 +3,13 @@
 # make check  style, types, import directions, generated docs
 # make docs   write the generated parts of the docs anew
 # make bench  speed, as ratios to a bare loop, in one run
+# make bench-peers  speed and regret beside other libraries, into the table of the README; about ten minutes
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test check docs bench clean
+.PHONY: run test check docs bench bench-peers clean
 
 run: $(READY)
 	$(BIN)/safebandit paper
@@ -29,8 +30,11 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/bench.py
 
+bench-peers: $(READY)
+	cd benchmarks && ../$(BIN)/python -m peers --readme
+
 clean:
-	rm -rf .venv results build dist
+	rm -rf .venv .venv-peers results build dist
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("safebandit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'

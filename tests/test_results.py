@@ -15,7 +15,8 @@ from scipy import stats
 from safebandit import Instance, Result, __version__, extend, instance_by_name, rerun, simulate
 from safebandit.errors import ResultError
 from safebandit.kernel import Trials
-from safebandit.results import Specification, describe
+from safebandit.results import Specification
+from safebandit.summaries import describe
 
 INSTANCE = Instance.bernoulli([0.3, 0.6], [0.1, 0.4], 0.2, arms=["a", "b"], name="made up")
 NUMBERS = {"mean", "se", "median", "q05", "q95", "q99", "max"}

@@ -10,7 +10,7 @@ import pytest
 
 import safebandit
 from safebandit import DoublyOptimistic, Instance, KLLower, KLUpper, Result, extend, instance_by_name, rerun, simulate
-from safebandit import simulation as module
+from safebandit import execution as module
 from safebandit.errors import PolicyError, SafebanditError, SimulationError
 from safebandit.kernel import Trials
 from safebandit.simulation import checkpoint_times
@@ -245,7 +245,7 @@ def test_checkpoints_that_cannot_be_kept(checkpoints, message):
 def test_an_interrupted_run_keeps_the_trials_that_every_policy_finished(drug, monkeypatch):
     monkeypatch.setattr(module, "CHUNK_ROUNDS", 3 * 2_000)
     may_go_on = threading.Event()
-    run_chunk = module._run_chunk
+    run_chunk = module.run_chunk
 
     def hold_back_later_chunks(job, trials):
         if len(trials) > 0 and trials[0] >= 9:
@@ -257,13 +257,13 @@ def test_an_interrupted_run_keeps_the_trials_that_every_policy_finished(drug, mo
             may_go_on.set()
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_run_chunk", hold_back_later_chunks)
+    monkeypatch.setattr(module, "run_chunk", hold_back_later_chunks)
     part = simulate(DRUG, POLICIES, horizon=2_000, trials=24, seed=5, workers=1, progress=press_ctrl_c)
     assert part.interrupted
     assert part.trials == 9
     assert_same(part.by_policy, first(drug, 9))
     assert not drug.interrupted
-    monkeypatch.setattr(module, "_run_chunk", run_chunk)
+    monkeypatch.setattr(module, "run_chunk", run_chunk)
     whole = extend(part, trials=24)
     assert not whole.interrupted
     assert_same(whole.by_policy, drug.by_policy)

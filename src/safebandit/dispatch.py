@@ -18,12 +18,13 @@ import hashlib
 import inspect
 import os
 import shutil
+import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numba
 import platformdirs
@@ -97,6 +98,32 @@ def _numba_cache() -> Iterator[None]:
         _config.CACHE_DIR = before
 
 
+@contextlib.contextmanager
+def compiling_alone() -> Iterator[None]:
+    """Keep other processes from compiling meanwhile.
+
+    Numba writes the index of its cache and then the code: of two processes that do so at once, the index of one could
+    come to name the code of the other. Who waits finds the code ready.
+    """
+    with (cache_folder() / "lock").open("a+b") as file:
+        _lock(file.fileno())
+        yield
+
+
+def _lock(descriptor: int) -> None:
+    """Wait for a file that is closed, and so unlocked, when its process ends in whatever way."""
+    # On a file system without locks, compile all the same.
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
 # Only functions of numbers and of our own types may be kept on disk. Code that was compiled for a user's class would be
 # found again after an edit of that class, and its entry cannot even be read where the class does not exist.
 def compiled(function: F) -> F:
@@ -121,6 +148,9 @@ def compiled_here(function: F) -> F:
     return _njit(**OPTIONS)(function)
 
 
+_GENERICS: list[GenericFunction[Any, Any]] = []
+
+
 class GenericFunction(Generic[P, R]):
     """A function whose formula depends on the class of its first argument."""
 
@@ -130,6 +160,7 @@ class GenericFunction(Generic[P, R]):
         self.name = stub.__name__
         self.arity = len(inspect.signature(stub).parameters)
         functools.update_wrapper(self, stub)
+        _GENERICS.append(self)
         options: Any = {**OPTIONS, "forceinline": True}
         overload(self, strict=False, jit_options=options)(self._resolve)
 
@@ -141,6 +172,10 @@ class GenericFunction(Generic[P, R]):
 
     def __hash__(self) -> int:
         return id(self)
+
+    def __reduce__(self) -> str:
+        # Pickled by its name: the formulas stay where they are registered.
+        return self.name
 
     def register(self, kind: type) -> Callable[[F], F]:
         """Give `kind` its formula. The formula may leave out trailing arguments it does not need."""
@@ -189,3 +224,25 @@ class GenericFunction(Generic[P, R]):
 def generic(stub: Callable[P, R]) -> GenericFunction[P, R]:
     """Turn a signature into a generic function; its formulas are registered by class."""
     return GenericFunction(stub)
+
+
+class Formula(NamedTuple):
+    """A formula as it travels to another process."""
+
+    generic: GenericFunction[Any, Any]
+    kind: type
+    function: Callable[..., Any]
+
+
+def formulas_to_send(kind: type) -> list[Formula]:
+    """The formulas of a class from a script or a notebook, which no other process can import."""
+    if kind.__module__ != "__main__":
+        return []
+    return [Formula(generic, kind, generic.plain[kind]) for generic in _GENERICS if generic.knows(kind)]
+
+
+def take_formulas(formulas: Iterable[Formula]) -> None:
+    """Register formulas that came from another process, each once."""
+    for generic, kind, function in formulas:
+        if not generic.knows(kind):
+            generic.register(kind)(function)

@@ -4,6 +4,7 @@
     ├── InstanceError     a problem (means, laws, data, alpha) that makes no sense
     ├── PolicyError       an unknown policy, index or parameter, or a value out of its range
     ├── SimulationError   a horizon, number of trials, seed or checkpoint that cannot be run
+    ├── ExecutorError     an executor or a cluster that cannot be reached, or lost its workers
     ├── StudyError        a study file that cannot be read
     ├── ResultError       a result file that is cut short, foreign or cannot be extended
     └── TrialError        an outcome or a live trial's state that cannot be accepted
@@ -31,6 +32,10 @@ class PolicyError(SafebanditError):
 
 class SimulationError(SafebanditError):
     """A horizon, number of trials, seed or checkpoint that cannot be run."""
+
+
+class ExecutorError(SafebanditError):
+    """An executor or a cluster that cannot be reached, or lost its workers."""
 
 
 class StudyError(SafebanditError):

@@ -174,10 +174,11 @@ _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 
 def kernels_for(*values: Any) -> Kernels:
     """The kernels for a policy (and a law): kept on disk if all of its types are ours, else in this process only."""
-    return _KEPT_ON_DISK if all(_is_ours(value) for value in values) else _IN_THIS_PROCESS
+    return _KEPT_ON_DISK if all(is_ours(value) for value in values) else _IN_THIS_PROCESS
 
 
-def _is_ours(value: Any) -> bool:
+def is_ours(value: Any) -> bool:
+    """Whether a value, and all that it is made of, has a type of this package."""
     if not hasattr(value, "_fields"):
         return True
-    return type(value).__module__.startswith("safebandit.") and all(_is_ours(field) for field in value)
+    return type(value).__module__.startswith("safebandit.") and all(is_ours(field) for field in value)

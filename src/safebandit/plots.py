@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from safebandit.errors import ResultError
 from safebandit.limits import show_alpha
+from safebandit.summaries import Whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from safebandit.arms import Numbers
     from safebandit.results import Result
+    from safebandit.summaries import Summary
 
 LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
 # Dark to light in grey as well, and each line has its own dashes and its own marker.
@@ -55,23 +60,38 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
 def boxes(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
     """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond.
 
-    With several risks, unsafe plays are shown for each of them too.
+    Of a summary only the least and the most are. With several risks, unsafe plays are shown for each of them too.
     """
-    panels = {
-        LABELS[metric]: {policy: result.final(policy, metric) for policy in result.policies} for metric in metrics
-    }
+    panels = {LABELS[metric]: (metric, -1) for metric in metrics}
     risks = result.specification.instance.risks
     if len(risks) > 1 and "unsafe_plays" in metrics:
-        for j, risk in enumerate(risks):
-            panels[f"{LABELS['unsafe_plays']}, {risk},"] = {
-                policy: result.unsafe_by_risk(policy)[:, j].astype(float) for policy in result.policies
-            }
+        panels |= {f"{LABELS['unsafe_plays']}, {risk},": ("unsafe_by_risk", j) for j, risk in enumerate(risks)}
     figure, axes = new_figure(len(panels))
-    for axis, (label, samples) in zip(axes, panels.items(), strict=True):
-        draw_boxes(axis, samples)
+    for axis, (label, (name, column)) in zip(axes, panels.items(), strict=True):
+        _draw_boxes(axis, {policy: _box(result.about(policy), name, column) for policy in result.policies})
         axis.set(ylabel=f"{label} at round {result.specification.horizon:,}")
-    _title(figure, result, "box: quartiles; whiskers: 5 % and 95 %; diamond: mean")
+    dots = "; dots: least and most" if result.keep == "summary" else ""
+    _title(figure, result, f"box: quartiles; whiskers: 5 % and 95 %; diamond: mean{dots}")
     return figure
+
+
+def _box(about: Whole | Summary, name: str, column: int) -> dict[str, Any]:
+    """The numbers of one box, by the names that matplotlib gives them."""
+    if isinstance(about, Whole):
+        return _box_of_sample(about.fields[name][:, column])
+    low, first, median, third, high = about.quantiles(name, np.array([0.05, 0.25, 0.5, 0.75, 0.95]))[:, column].tolist()
+    ends = about.quantiles(name, np.array([0.0, 1.0]))[:, column]
+    return {
+        "med": median, "q1": first, "q3": third, "whislo": low, "whishi": high,
+        "mean": about.mean(name)[column], "fliers": ends[(ends < low) | (ends > high)],
+    }  # fmt: skip
+
+
+def _box_of_sample(sample: NDArray[Any]) -> dict[str, Any]:
+    from matplotlib.cbook import boxplot_stats
+
+    box: dict[str, Any] = boxplot_stats(np.asarray(sample, float), whis=(5, 95))[0]
+    return box
 
 
 def curve_lines(result: Result, metric: str) -> dict[str, Line]:
@@ -81,7 +101,7 @@ def curve_lines(result: Result, metric: str) -> dict[str, Line]:
     lines = {}
     for policy in result.policies:
         low, high = result.quantiles(policy, metric, (0.05, 0.95))
-        mean = result.curve(policy, metric).mean(axis=0)
+        mean = result.mean(policy, metric)
         lines[policy] = Line(result.specification.checkpoints.astype(float), mean, low, high)
     return lines
 
@@ -100,17 +120,21 @@ def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None
     axis.set_ylim(bottom=0)
 
 
-def draw_boxes(axis: Axes, samples: Mapping[str, Numbers], *, first: int = 0) -> None:
+def draw_boxes(axis: Axes, samples: Mapping[str, Numbers]) -> None:
     """Draw one box per sample."""
-    drawn = axis.boxplot(
-        list(samples.values()), tick_labels=list(samples), whis=(5, 95), widths=0.6, patch_artist=True, showmeans=True,
+    _draw_boxes(axis, {label: _box_of_sample(sample) for label, sample in samples.items()})
+
+
+def _draw_boxes(axis: Axes, found: Mapping[str, dict[str, Any]]) -> None:
+    drawn = axis.bxp(
+        [{**box, "label": label} for label, box in found.items()], widths=0.6, patch_artist=True, showmeans=True,
         flierprops={"marker": ".", "markersize": 4, "alpha": 0.5}, medianprops={"color": "black"},
         meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5},
     )  # fmt: skip
-    for i, box in enumerate(drawn["boxes"], start=first):
+    for i, box in enumerate(drawn["boxes"]):
         box.set(facecolor=COLOURS[i % len(COLOURS)], alpha=0.45)
     axis.set_ylim(bottom=0)
-    if max(map(len, samples)) * len(samples) > 36:
+    if max(map(len, found)) * len(found) > 36:
         axis.tick_params(axis="x", rotation=20)
 
 
@@ -145,4 +169,6 @@ def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
 def _title(figure: Figure, result: Result, note: str) -> None:
     specification = result.specification
     name, alpha = specification.instance.name, show_alpha(specification.instance.alpha)
+    if result.keep == "summary":
+        note = f"{note}; quantiles within {100 * result.quantile_accuracy:.1f} %"
     figure.suptitle(f"{name}, alpha = {alpha}, {result.trials:,} trials ({note})", fontsize=11)

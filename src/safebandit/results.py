@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,8 +14,12 @@ import numpy as np
 from safebandit.arms import Counts, Numbers
 from safebandit.errors import ResultError, suggest
 from safebandit.instances import Instance
+from safebandit.keeping import Kept, summaries_in, trials_in
 from safebandit.kernel import Trials
 from safebandit.limits import write_alpha
+from safebandit.sketches import ACCURACY
+from safebandit.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
+from safebandit.tables import read_summaries, read_trials, summaries_table, trials_table
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
-METRICS = ("regret", "unsafe_plays")
-QUANTILES = {"median": 0.5, "q05": 0.05, "q95": 0.95, "q99": 0.99}
 _METADATA = b"safebandit"
 
 
@@ -64,10 +65,13 @@ class Specification:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The trials of every policy on one instance, in pairs: trial i met the same outcomes under each."""
+    """The trials of every policy on one instance, in pairs: trial i met the same outcomes under each.
+
+    Of every policy there are all trials, or a summary of them, which answers all that asks for no single trial.
+    """
 
     specification: Specification
-    by_policy: Mapping[str, Trials]
+    by_policy: Kept
     seconds: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -77,15 +81,40 @@ class Result:
         return list(self.by_policy)
 
     @property
+    def keep(self) -> str:
+        """What is kept: "trials", every one, or a "summary" of them."""
+        return "summary" if summaries_in(self.by_policy) else "trials"
+
+    @property
     def trials(self) -> int:
         """How many trials each policy played."""
-        return len(next(iter(self.by_policy.values())).regret)
+        kept = next(iter(self.by_policy.values()))
+        return kept.trials if isinstance(kept, Summary) else len(kept.regret)
+
+    @property
+    def quantile_accuracy(self) -> float:
+        """How far a quantile may be off, relative to itself: not at all, unless only a summary was kept."""
+        return ACCURACY if self.keep == "summary" else 0.0
 
     def of(self, policy: str) -> Trials:
         """The trials of one policy."""
+        kept = self._kept(policy)
+        if isinstance(kept, Summary):
+            raise ResultError(
+                f"the result keeps a summary of its {self.trials} trials, not each of them; "
+                'simulate it again with keep="trials"'
+            )
+        return kept
+
+    def _kept(self, policy: str) -> Trials | Summary:
         if policy not in self.by_policy:
             raise ResultError(f'the result has no policy "{policy}"; {suggest(policy, self.by_policy)}')
         return self.by_policy[policy]
+
+    def about(self, policy: str) -> Whole | Summary:
+        """What is known of one policy's trials, by field: means and quantiles, whatever was kept."""
+        kept = self._kept(policy)
+        return kept if isinstance(kept, Summary) else Whole(fields_of(kept, self.specification.instance.unsafe_by_risk))
 
     def final(self, policy: str, metric: str = "regret") -> Numbers:
         """A metric at the horizon, one number per trial: "regret" or "unsafe_plays"."""
@@ -93,9 +122,13 @@ class Result:
 
     def curve(self, policy: str, metric: str = "regret") -> Numbers:
         """A metric at every checkpoint (columns) of every trial (rows)."""
-        if metric not in METRICS:
-            raise ResultError(f'unknown metric "{metric}"; {suggest(metric, METRICS)}')
+        _check_metric(metric)
         return np.asarray(getattr(self.of(policy), metric), float)
+
+    def mean(self, policy: str, metric: str = "regret") -> Numbers:
+        """The mean of a metric over the trials, at every checkpoint."""
+        _check_metric(metric)
+        return self.about(policy).mean(metric)
 
     def unsafe_by_risk(self, policy: str) -> Counts:
         """Plays at the horizon of arms that are unsafe in each risk (columns), one row per trial.
@@ -116,24 +149,27 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """The summary as the command line's JSON has it."""
         specification = self.specification
+        accuracy = {"quantile_accuracy": self.quantile_accuracy} if self.keep == "summary" else {}
         return {
             "instance": specification.instance.to_dict(),
             "alpha": write_alpha(specification.instance.alpha),
             "horizon": specification.horizon,
             "trials": self.trials,
             "seed": specification.seed,
+            **accuracy,
             "policies": {policy: self._policy_summary(policy) for policy in self.policies},
         }
 
     def _policy_summary(self, policy: str) -> dict[str, Any]:
-        trials = self.of(policy)
-        by_risk = {risk: describe(plays) for risk, plays in self._by_risk(policy).items()}
+        about, risks = self.about(policy), self.specification.instance.risks
+        by_risk = {risk: about.describe("unsafe_by_risk", j) for j, risk in enumerate(risks)}
         return {
-            **{metric: describe(self.final(policy, metric)) for metric in METRICS},
-            **({"unsafe_by_risk": by_risk} if by_risk else {}),
-            "plays": trials.plays.mean(axis=0).tolist(),
-            "none_permissible": float(trials.none_permissible.mean()),
-            "held": float(trials.held.mean()),
+            **{metric: about.describe(metric) for metric in METRICS},
+            # One risk alone is what "unsafe_plays" is about.
+            **({"unsafe_by_risk": by_risk} if len(risks) > 1 else {}),
+            "plays": about.mean("plays").tolist(),
+            "none_permissible": float(about.mean("none_permissible")[0]),
+            "held": float(about.mean("held")[0]),
             "rounds_per_second": self.rounds_per_second(policy),
         }
 
@@ -170,7 +206,8 @@ class Result:
         import pandas as pd
 
         frames = []
-        for policy, trials in self.by_policy.items():
+        for policy in self.policies:
+            trials = self.of(policy)
             columns = {metric: getattr(trials, metric)[:, -1] for metric in METRICS}
             columns |= {f"unsafe_plays {risk}": plays for risk, plays in self._by_risk(policy).items()}
             columns |= {"none_permissible": trials.none_permissible, "held": trials.held}
@@ -179,8 +216,12 @@ class Result:
         return pd.concat(frames, ignore_index=True)
 
     def quantiles(self, policy: str, metric: str = "regret", levels: Any = (0.05, 0.5, 0.95)) -> Numbers:
-        """Quantiles over the trials (rows: levels) at every checkpoint (columns)."""
-        return np.quantile(self.curve(policy, metric), levels, axis=0)
+        """Quantiles over the trials (rows: levels) at every checkpoint (columns), up to `quantile_accuracy`."""
+        _check_metric(metric)
+        wanted = np.asarray(levels, float)
+        if not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+            raise ResultError(f"the levels of quantiles must lie in [0, 1], got {levels}")
+        return self.about(policy).quantiles(metric, wanted)
 
     def compare(self, policy: str, other: str, metric: str = "regret", confidence: float = 0.95) -> dict[str, float]:
         """The paired difference `policy` - `other` at the horizon, with its t interval.
@@ -191,16 +232,23 @@ class Result:
 
         if not 0.0 < confidence < 1.0:
             raise ResultError(f"confidence must lie inside (0, 1), got {confidence}")
-        first, second = self.final(policy, metric), self.final(other, metric)
-        difference = first - second
-        spread = _standard_error(difference)
-        reach = float(stats.t.ppf(0.5 + confidence / 2, max(1, len(difference) - 1))) * spread
-        mean = float(difference.mean())
-        below = float((first < second).mean() + 0.5 * (first == second).mean())
+        mean, spread, below = self._paired(policy, other, metric)
+        reach = float(stats.t.ppf(0.5 + confidence / 2, max(1, self.trials - 1))) * spread
         return {"difference": mean, "se": spread, "low": mean - reach, "high": mean + reach, "below": below}
 
+    def _paired(self, policy: str, other: str, metric: str) -> Paired:
+        _check_metric(metric)
+        kept = self._kept(policy)
+        if isinstance(kept, Summary):
+            self._kept(other)
+            return kept.paired(metric, self.policies.index(other))
+        first, second = self.final(policy, metric), self.final(other, metric)
+        difference = first - second
+        below = float((first < second).mean() + 0.5 * (first == second).mean())
+        return Paired(float(difference.mean()), standard_error(difference), below)
+
     def save(self, path: str | Path) -> Path:
-        """Write a Parquet file that holds every trial and the complete specification; all of it or nothing."""
+        """Write a Parquet file that holds all that was kept and the complete specification; all of it or nothing."""
         import pyarrow.parquet as pq
 
         path = Path(path)
@@ -214,24 +262,16 @@ class Result:
         return path
 
     def _table(self) -> pa.Table:
-        import pyarrow as pa
-
         document = {
             "format": FORMAT,
+            "keep": self.keep,
             "trials": self.trials,
             "specification": self.specification.to_dict(),
             "seconds": dict(self.seconds),
         }
-        tables = []
-        for policy, trials in self.by_policy.items():
-            columns: dict[str, Any] = {
-                "policy": _text_column(policy, self.trials),
-                "trial": _column(np.arange(self.trials)),
-            }
-            for name, values in trials._asdict().items():
-                columns[name] = _column(values)
-            tables.append(pa.Table.from_arrays(list(columns.values()), names=list(columns)))
-        return pa.concat_tables(tables).replace_schema_metadata({_METADATA: json.dumps(document)})
+        summaries = summaries_in(self.by_policy)
+        table = summaries_table(summaries) if summaries else trials_table(trials_in(self.by_policy))
+        return table.replace_schema_metadata({_METADATA: json.dumps(document)})
 
     @staticmethod
     def load(path: str | Path) -> Result:
@@ -249,7 +289,7 @@ class Result:
         document = _document(path, table.schema.metadata or {})
         try:
             specification = Specification.from_dict(document["specification"])
-            by_policy = _read_trials(table, specification, document["trials"])
+            by_policy = _read(table, specification, document)
         except (KeyError, TypeError, ValueError) as problem:
             raise ResultError(f"{path} does not hold what a result holds: {problem}") from None
         return Result(specification, by_policy, document.get("seconds", {}))
@@ -259,43 +299,18 @@ class Result:
         if self.policies != other.policies or self.trials != other.trials:
             return False
         pairs = ((self.by_policy[policy], other.by_policy[policy]) for policy in self.policies)
-        return all(np.array_equal(a, b) for mine, yours in pairs for a, b in zip(mine, yours, strict=True))
+        return all(_same(mine, yours) for mine, yours in pairs)
 
 
-def describe(values: Numbers | Counts) -> dict[str, float]:
-    """Mean, standard error, median, quantiles and the worst of many trials."""
-    return {
-        "mean": float(np.mean(values)),
-        "se": _standard_error(values),
-        **{name: float(np.quantile(values, level)) for name, level in QUANTILES.items()},
-        "max": float(np.max(values)),
-    }
+def _check_metric(metric: str) -> None:
+    if metric not in METRICS:
+        raise ResultError(f'unknown metric "{metric}"; {suggest(metric, METRICS)}')
 
 
-def _standard_error(values: Numbers | Counts) -> float:
-    # One trial says nothing about the spread; 0 would claim that it does.
-    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
-
-
-def _column(values: Any) -> Any:
-    """An Arrow column from its bytes; pyarrow's own conversion would import pandas, 70 MB, to look at an array."""
-    import pyarrow as pa
-
-    flat = np.ascontiguousarray(values)
-    kind = pa.float64() if flat.dtype == np.float64 else pa.int64()
-    column = pa.Array.from_buffers(kind, flat.size, [None, pa.py_buffer(flat)])
-    for size in reversed(flat.shape[1:]):
-        column = pa.FixedSizeListArray.from_arrays(column, size)
-    return column
-
-
-def _text_column(text: str, count: int) -> Any:
-    """The same text in every row, also from bytes."""
-    import pyarrow as pa
-
-    word = text.encode()
-    offsets = np.arange(count + 1, dtype=np.int32) * len(word)
-    return pa.Array.from_buffers(pa.utf8(), count, [None, pa.py_buffer(offsets), pa.py_buffer(word * count)])
+def _same(mine: Trials | Summary, yours: Trials | Summary) -> bool:
+    if isinstance(mine, Summary) or isinstance(yours, Summary):
+        return isinstance(mine, Summary) and isinstance(yours, Summary) and mine.same(yours)
+    return all(np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
 
 
 def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
@@ -313,20 +328,13 @@ def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     return document
 
 
-def _read_trials(table: pa.Table, specification: Specification, trials: int) -> dict[str, Trials]:
-    if table.num_rows != trials * len(specification.policies):
-        raise ValueError(f"{table.num_rows} rows, {trials * len(specification.policies)} expected")
-    risks = len(specification.instance.limits)
-    by_policy = {}
-    for i, policy in enumerate(specification.policies):
-        part = table.slice(i * trials, trials).combine_chunks()
-        columns = []
-        for name in Trials._fields:
-            column, shape = part.column(name).combine_chunks(), [trials]
-            while column.type.num_fields == 1:
-                column, shape = column.flatten(), [trials, -1]
-            if name == "risk" and risks > 1:
-                shape = [trials, risks, -1]
-            columns.append(column.to_numpy(zero_copy_only=False).reshape(shape).copy())
-        by_policy[policy] = Trials(*columns)
-    return by_policy
+def _read(table: pa.Table, specification: Specification, document: Mapping[str, Any]) -> Kept:
+    instance, policies, trials = specification.instance, list(specification.policies), document["trials"]
+    # Files that say nothing about it keep every trial.
+    keep = document.get("keep", "trials")
+    if keep == "trials":
+        return read_trials(table, policies, trials, len(instance.limits))
+    if keep != "summary":
+        raise ValueError(f'it keeps "{keep}"')
+    widths = field_widths(len(specification.checkpoints), len(instance.arms), len(instance.limits), len(policies))
+    return read_summaries(table, policies, trials, widths)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from safebandit.errors import StudyError, suggest
+from safebandit.execution import Progress, Step
 from safebandit.instances import Instance, instance_by_name
 from safebandit.limits import AnyAlpha, show_alpha
 from safebandit.results import Result
-from safebandit.simulation import Progress, Step, name_policies, simulate
+from safebandit.simulation import name_policies, simulate
 
-KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints")
-DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log"}
+KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints", "keep")
+DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log", "keep": "trials"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,7 @@ class Study:
     trials: int
     seed: int
     checkpoints: Any
+    keep: str = "trials"
 
     @staticmethod
     def load(path: str | Path, **overrides: Any) -> Study:
@@ -66,14 +69,22 @@ class Study:
         settings = {key: document.get(key, default) for key, default in DEFAULTS.items()}
         return Study(instances, name_policies(document["policies"]), **settings)
 
-    def run(self, *, workers: int | None = None, progress: Progress | None = None) -> list[Result]:
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        resume: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> list[Result]:
         """Simulate every cell of the grid; Ctrl-C keeps what was finished."""
         results: list[Result] = []
         for number, instance in enumerate(self.instances):
             try:
                 result = simulate(
                     instance, self.policies, horizon=self.horizon, trials=self.trials, seed=self.seed,
-                    checkpoints=self.checkpoints, workers=workers, progress=self._part(progress, number),
+                    checkpoints=self.checkpoints, keep=self.keep, workers=workers, executor=executor, resume=resume,
+                    progress=self._part(progress, number),
                 )  # fmt: skip
             except KeyboardInterrupt:
                 if not results:

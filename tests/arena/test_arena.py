@@ -15,7 +15,8 @@ from safebandit.arena.plan import Settings, least_risky_arm, make_plan
 from safebandit.arena.play import checkpoints
 from safebandit.errors import InstanceError, PolicyError, SimulationError
 from safebandit.policies import POLICIES
-from safebandit.results import METRICS, Result
+from safebandit.results import Result
+from safebandit.summaries import METRICS
 
 SOME = ["two-arm-example", "policy-case-1", "dominated-two", "random-3"]
 
@@ -150,7 +151,7 @@ def test_sources_of_formulas_are_told_apart():
 
 
 def test_an_interrupted_run_reports_what_was_finished_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("safebandit.simulation.CHUNK_ROUNDS", 600)
+    monkeypatch.setattr("safebandit.execution.CHUNK_ROUNDS", 600)
 
     def stop(step):
         if step.what.startswith("policy-case-1: ") and step.done > 1.6 * step.total / 3:

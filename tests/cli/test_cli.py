@@ -73,6 +73,35 @@ def test_simulate_writes_a_table_pictures_and_a_file_that_can_be_extended_and_re
     assert "9 trials of 300 rounds" in shown.stdout
 
 
+def test_a_summary_can_be_kept_shown_extended_and_rerun(tmp_path):
+    folder = tmp_path / "out"
+    done = safebandit("simulate", *SMALL, "--keep", "summary", "--out", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "quantiles are within 0.1 %" in done.stdout
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"result.parquet", "summary.csv", "curves.png", "curves.svg", "boxes.png", "boxes.svg"}
+    file = str(folder / "result.parquet")
+    again = safebandit("rerun", file, "--workers", "1")
+    assert again.returncode == 0
+    assert "identical, bit for bit" in again.stdout
+    more = safebandit("extend", file, "--trials", "9", "--json")
+    document = json.loads(more.stdout)
+    at_once = sb.simulate(
+        sb.instance_by_name("drug-trial"), ["docb", "tsbu"], horizon=300, trials=9, workers=1, keep="summary"
+    )
+    assert document["trials"] == 9
+    assert document["quantile_accuracy"] == at_once.quantile_accuracy
+    assert document["policies"]["docb"]["regret"] == at_once.to_dict()["policies"]["docb"]["regret"]
+    assert sb.Result.load(file).same_trials(at_once)
+    assert "quantiles are within 0.1 %" in safebandit("show", file).stdout
+
+
+def test_only_trials_or_a_summary_can_be_kept():
+    done = safebandit("simulate", *SMALL, "--keep", "all")
+    assert done.returncode == 2
+    assert 'keep must be "trials" or "summary", got \'all\'' in done.stderr
+
+
 def test_a_result_that_was_changed_is_found_different(tmp_path):
     result = sb.simulate(sb.instance_by_name("drug-trial"), ["docb"], horizon=50, trials=2)
     result.of("docb").regret[0, -1] += 1.0

@@ -92,7 +92,7 @@ def test_a_second_time_nothing_is_simulated_and_the_numbers_are_the_same(made):
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("safebandit.simulation.CHUNK_ROUNDS", 20_000)
+    monkeypatch.setattr("safebandit.execution.CHUNK_ROUNDS", 20_000)
     calls = []
 
     def stop(step):

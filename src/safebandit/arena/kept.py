@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import safebandit
 from safebandit.errors import SafebanditError
 from safebandit.kernel import Trials
 from safebandit.report import write_text
 from safebandit.results import Result, Specification
-
-# Who shows results, and has no part in making them.
-_ONLOOKERS = {"arena", "cli", "paper", "explanation.py", "plots.py", "report.py", "study.py", "theory.py", "trial.py"}
+from safebandit.sources import sources
 
 
 class Store:
@@ -61,18 +56,6 @@ class Store:
             return {}
 
 
-@functools.cache
-def sources() -> str:
-    """A hash of all sources that have a part in a simulation: an edited formula is never served from an old file."""
-    package = Path(safebandit.__file__).parent
-    digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        inside = source.relative_to(package)
-        if inside.parts[0] not in _ONLOOKERS:
-            digest.update(inside.as_posix().encode() + source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def narrowed(result: Result, labels: Sequence[str], trials: int) -> Result:
     """Some policies of a result, and at most so many of their trials."""
     by_policy = {label: _first(result.of(label), trials) for label in labels}
@@ -96,7 +79,7 @@ def joined(parts: Sequence[Result], order: Sequence[str]) -> Result:
     seconds: dict[str, float] = {}
     for part in (narrowed(part, part.policies, trials) for part in filled):
         texts |= part.specification.policies
-        by_policy |= part.by_policy
+        by_policy |= {label: part.of(label) for label in part.policies}
         seconds |= part.seconds
     labels = [label for label in order if label in texts]
     specification = replace(filled[0].specification, policies=_ordered(texts, labels))

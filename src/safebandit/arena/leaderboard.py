@@ -18,7 +18,8 @@ from safebandit.arena.collection import at_limit
 from safebandit.arena.plan import Task
 from safebandit.arena.play import DECADE
 from safebandit.arms import Counts, Numbers
-from safebandit.results import METRICS, Result
+from safebandit.results import Result
+from safebandit.summaries import METRICS
 from safebandit.theory import bounds_of
 
 STATISTICS = ("mean", "median", "q99", "worst")

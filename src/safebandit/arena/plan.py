@@ -11,10 +11,11 @@ import numpy as np
 
 from safebandit.arena.collection import Entry, chosen_entries
 from safebandit.errors import PolicyError, SafebanditError
+from safebandit.execution import ready_for
 from safebandit.instances import Instance
 from safebandit.naming import split_call
 from safebandit.policies import POLICIES, policy_from_text
-from safebandit.simulation import Policies, at_least, name_policies, ready_for
+from safebandit.simulation import Policies, at_least, name_policies
 
 BASELINE = "tsbu"
 QUICK_HORIZON, QUICK_TRIALS = 300, 4

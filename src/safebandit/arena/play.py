@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 
 import numpy as np
 
 from safebandit.arena.kept import Store, joined, narrowed
 from safebandit.arena.plan import Task
+from safebandit.chunks import clear
+from safebandit.execution import Progress, Step
 from safebandit.results import Result, Specification
-from safebandit.simulation import Progress, Step, extend, simulate
+from safebandit.simulation import extend, simulate
 
 # The growth of regret is measured over the last tenfold of the rounds.
 DECADE, PER_DECADE = 10, 5
@@ -41,7 +44,9 @@ class Tracker:
         return lambda step: progress(Step(self.done + step.done, self.total, f"{what}: {step.what}"))
 
 
-def play(task: Task, *, seed: int, store: Store, workers: int | None, tracker: Tracker) -> Result:
+def play(
+    task: Task, *, seed: int, store: Store, workers: int | None, executor: Executor | None, tracker: Tracker
+) -> Result:
     """Play what the store does not have, and keep it there; after Ctrl-C the result says that it was interrupted."""
     texts = {label: policy for label, policy in task.policies.items() if isinstance(policy, str)}
     times = np.array(checkpoints(task.horizon), np.int64)
@@ -51,20 +56,24 @@ def play(task: Task, *, seed: int, store: Store, workers: int | None, tracker: T
     found = [label for label, text in texts.items() if known.get(label) == text]
     missing = {label: policy for label, policy in task.policies.items() if label not in found}
     tell = tracker.part(task.entry.name)
+    chunks = None if store.folder is None else store.folder / f"{task.entry.name}.chunks"
     parts: list[Result] = []
     if before is not None and found:
         old = narrowed(before, found, task.trials)
         tracker.done += old.trials * task.horizon * len(found)
-        parts.append(extend(old, trials=task.trials, workers=workers, progress=tell))
+        more = extend(old, trials=task.trials, workers=workers, executor=executor, resume=chunks, progress=tell)
+        parts.append(more)
         tracker.done += (task.trials - old.trials) * task.horizon * len(found)
     if missing and not any(part.interrupted for part in parts):
         new = simulate(
             task.entry.instance, missing, horizon=task.horizon, trials=task.trials, seed=seed,
-            checkpoints=checkpoints(task.horizon), workers=workers, progress=tell,
+            checkpoints=checkpoints(task.horizon), workers=workers, executor=executor, resume=chunks, progress=tell,
         )  # fmt: skip
         parts.append(new)
         tracker.done += task.trials * task.horizon * len(missing)
     result = joined(parts, list(task.policies))
     if before is None or missing or result.trials > before.trials:
         store.save(result, before)
+    if chunks is not None and not result.interrupted:
+        clear(chunks)
     return result

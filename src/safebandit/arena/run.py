@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from safebandit.arena.leaderboard import (
 )
 from safebandit.arena.plan import BASELINE, Settings, make_plan
 from safebandit.arena.play import Tracker, play
+from safebandit.execution import Progress
 from safebandit.report import write_text
-from safebandit.simulation import Policies, Progress, at_least
+from safebandit.simulation import Policies, at_least
 from safebandit.version import __version__
 
 
@@ -74,6 +76,7 @@ def run_arena(
     quick: bool = False,
     out: str | Path | None = None,
     workers: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Arena:
     """Play policies on the collection, or on some of its instances, in pairs, and compare them with the baseline.
@@ -96,7 +99,7 @@ def run_arena(
     interrupted = False
     for task in tasks:
         try:
-            result = play(task, seed=seed, store=store, workers=workers, tracker=tracker)
+            result = play(task, seed=seed, store=store, workers=workers, executor=executor, tracker=tracker)
         except KeyboardInterrupt:
             interrupted = True
             break

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safebandit.cli.completion import complete_arena, complete_policy
+from safebandit.cli.executor import Dask, Workers, chosen_executor
 
 if TYPE_CHECKING:
     from safebandit.arena import Arena
@@ -37,7 +38,8 @@ def arena(
     horizon: Annotated[int | None, typer.Option(help="Rounds per trial.  [default: the collection's]")] = None,
     trials: Annotated[int | None, typer.Option(help="Trials per policy.  [default: the collection's]")] = None,
     seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
-    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the leaderboard.  [default: results/arena]")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> int:
@@ -51,10 +53,10 @@ def arena(
         return 0
     folder = out or Path("results") / ("arena-quick" if quick else "arena")
     try:
-        with progress_bar() as progress:
+        with progress_bar() as progress, chosen_executor(dask, workers) as where:
             made = run_arena(
                 instance or [], policy or None, baseline=baseline, horizon=horizon, trials=trials, seed=seed,
-                quick=quick, out=folder, workers=workers, progress=progress,
+                quick=quick, out=folder, **where, progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)

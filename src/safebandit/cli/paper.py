@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from safebandit.cli.executor import Dask, Workers, chosen_executor
+
 if TYPE_CHECKING:
     from safebandit.paper.claims import Judgement
 
@@ -20,7 +22,8 @@ def paper(
         bool, typer.Option("--list", help="Say what there is and how many rounds each takes.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
-    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the report.  [default: results/paper]")] = None,
 ) -> int:
     """Reproduce the paper: its simulations at full settings, its figures, its claims put to the test, one report."""
@@ -32,8 +35,8 @@ def paper(
         return 0
     folder = out or Path("results") / ("paper-quick" if quick else "paper")
     try:
-        with progress_bar() as progress:
-            made = reproduce(figures or [], out=folder, seed=seed, quick=quick, workers=workers, progress=progress)
+        with progress_bar() as progress, chosen_executor(dask, workers) as where:
+            made = reproduce(figures or [], out=folder, seed=seed, quick=quick, **where, progress=progress)
     except KeyboardInterrupt:
         typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)
         return 130

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from safebandit.cli.executor import Dask, Workers, chosen_executor
+
 File = Annotated[Path, typer.Argument(help="A result.parquet that simulate wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
-Workers = Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")]
 
 
 def show(file: File, json: Json = False) -> None:
@@ -28,17 +29,22 @@ def extend(
     file: File,
     trials: Annotated[int, typer.Option(help="How many trials there shall be in the end.")],
     workers: Workers = None,
+    dask: Dask = None,
     json: Json = False,
 ) -> int:
     """Add trials to a saved result: the same as if all had been run at once."""
+    from safebandit.chunks import clear
     from safebandit.cli.show import print_json, print_result, progress_bar, save_result
     from safebandit.results import Result
     from safebandit.simulation import extend as add_trials
 
     result = Result.load(file)
-    with progress_bar() as progress:
-        result = add_trials(result, trials=trials, workers=workers, progress=progress)
+    chunks = file.with_suffix(".chunks")
+    with progress_bar() as progress, chosen_executor(dask, workers) as where:
+        result = add_trials(result, trials=trials, **where, resume=chunks, progress=progress)
     result.save(file)
+    if not result.interrupted:
+        clear(chunks)
     if file.name == "result.parquet":
         save_result(result, file.parent)
     if json:
@@ -51,15 +57,15 @@ def extend(
     return 0
 
 
-def rerun(file: File, workers: Workers = None) -> int:
+def rerun(file: File, workers: Workers = None, dask: Dask = None) -> int:
     """Run a saved result again from itself, and say whether every trial came out the same."""
     from safebandit.cli.show import progress_bar
     from safebandit.results import Result
     from safebandit.simulation import rerun as run_again
 
     result = Result.load(file)
-    with progress_bar() as progress:
-        again = run_again(result, workers=workers, progress=progress)
+    with progress_bar() as progress, chosen_executor(dask, workers) as where:
+        again = run_again(result, **where, progress=progress)
     if again.interrupted:
         typer.echo("interrupted: nothing was compared", err=True)
         return 130

@@ -19,9 +19,9 @@ from rich.table import Table
 from safebandit.limits import show_alpha
 
 if TYPE_CHECKING:
+    from safebandit.execution import Progress as Tell
+    from safebandit.execution import Step
     from safebandit.results import Result
-    from safebandit.simulation import Progress as Tell
-    from safebandit.simulation import Step
 
 WIDE = 150
 STATISTICS = {
@@ -106,6 +106,8 @@ def print_result(result: Result) -> None:
     screen.print(f"\n[bold]{title}[/bold]")
     screen.print(_statistics_table(document["policies"]))
     screen.print(_plays_table(result, document["policies"]))
+    if result.keep == "summary":
+        screen.print(f"a summary of the trials was kept: quantiles are within {100 * result.quantile_accuracy:.1f} %")
 
 
 def _statistics_table(policies: dict[str, Any]) -> Table:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from safebandit.cli.completion import complete_instance, complete_policy
+from safebandit.cli.executor import Dask, Workers, chosen_executor
 from safebandit.cli.problem import entry_from_flags
 from safebandit.errors import SimulationError, StudyError
 
@@ -47,11 +48,16 @@ def simulate(
     trials: Annotated[int | None, typer.Option(help="Trials per policy.  [default: 100]")] = None,
     seed: Annotated[int | None, typer.Option(help="Fixes all random numbers.  [default: 0]")] = None,
     checkpoints: Annotated[str | None, typer.Option(help="log, linear, or rounds: 100,1000.  [default: log]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Every trial (trials), or only a summary of them.  [default: trials]")
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the result, its table and its pictures.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> int:
     """Simulate policies on a problem, many trials at once, and compare them in pairs."""
+    from safebandit.chunks import clear
     from safebandit.cli.show import print_json, print_result, progress_bar, save_results
 
     settings = {
@@ -59,6 +65,7 @@ def simulate(
         "trials": trials,
         "seed": seed,
         "checkpoints": _checkpoints(checkpoints),
+        "keep": keep,
         "policies": policy or None,
     }
     given = {key: value for key, value in settings.items() if value is not None}
@@ -68,8 +75,15 @@ def simulate(
         plan = _from_file(study, given, problem)
     else:
         plan = _from_flags(given, {**problem, "missing_risk": missing_risk, "allow_infeasible": allow_infeasible})
-    with progress_bar() as progress:
-        results = plan.run(workers=workers, progress=progress)
+    chunks = None if out is None else out / "chunks"
+    try:
+        with progress_bar() as progress, chosen_executor(dask, workers) as where:
+            results = plan.run(**where, resume=chunks, progress=progress)
+    except KeyboardInterrupt:
+        if chunks is None:
+            raise
+        typer.echo(f"interrupted: {_how_to_go_on(chunks)}", err=True)
+        return 130
     if json:
         print_json([result.to_dict() for result in results])
     else:
@@ -78,9 +92,16 @@ def simulate(
     if out is not None:
         save_results(results, out)
     if results[-1].interrupted or len(results) < len(plan.instances):
-        typer.echo(f"interrupted: kept {results[-1].trials} trials of the last instance", err=True)
+        kept = f"interrupted: kept {results[-1].trials} trials of the last instance"
+        typer.echo(kept if chunks is None else f"{kept}; {_how_to_go_on(chunks)}", err=True)
         return 130
+    if chunks is not None:
+        clear(chunks)
     return 0
+
+
+def _how_to_go_on(chunks: Path) -> str:
+    return f"finished chunks are in {chunks}, and the same command goes on from them"
 
 
 def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> Study:

@@ -14,7 +14,8 @@ import numpy as np
 from safebandit.arms import Numbers
 from safebandit.paper.evidence import LINEAR_FROM, Part, bootstrap, combined, exact, growth, mean
 from safebandit.paper.runs import ALPHA_STEPS, GAPS, SLACKS, THREE
-from safebandit.results import METRICS, Result
+from safebandit.results import Result
+from safebandit.summaries import METRICS
 from safebandit.theory import bounds_of
 
 Results = Mapping[str, Result]

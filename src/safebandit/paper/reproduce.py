@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
 from safebandit.errors import SimulationError, suggest
+from safebandit.execution import Progress
 from safebandit.paper.claims import CLAIMS, Judgement
 from safebandit.paper.figures import FIGURES
 from safebandit.paper.report import Material, write_report
 from safebandit.paper.runs import RUNS, play
 from safebandit.results import Result
-from safebandit.simulation import Progress
 
 QUICK = 0.1
 
@@ -48,13 +49,17 @@ def reproduce(
     seed: int = 1,
     quick: bool = False,
     workers: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Reproduce some figures, or all, and the claims that their simulations bear on."""
     began = time.perf_counter()
     share = QUICK if quick else 1.0
     names = chosen_figures(figures)
-    results = play(needed_runs(names), folder=out / "runs", seed=seed, share=share, workers=workers, progress=progress)
+    results = play(
+        needed_runs(names), folder=out / "runs", seed=seed, share=share, workers=workers, executor=executor,
+        progress=progress,
+    )  # fmt: skip
     pictures = {name: FIGURES[name].draw(results).save(out / "figures" / name) for name in names}
     judgements = [
         claim.judge(results) for claim in CLAIMS if claim.figures[0] in names and set(claim.runs) <= set(results)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from safebandit.chunks import clear
 from safebandit.errors import SafebanditError
+from safebandit.execution import Progress, Step
 from safebandit.instances import Instance, instance_by_name
 from safebandit.results import Result
-from safebandit.simulation import Progress, Step, extend, simulate
+from safebandit.simulation import extend, simulate
 
 THREE = ("docb", "topsi", "tsbu")
 MIXTURES = ("docb", "bwcr", "pess")
@@ -70,6 +73,7 @@ def play(
     seed: int,
     share: float = 1.0,
     workers: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Result]:
     """Play the named runs, or load what an earlier call saved; Ctrl-C keeps what is finished for the next time."""
@@ -79,27 +83,42 @@ def play(
     for name in names:
         run = RUNS[name]
         results[name] = _play_one(
-            run, folder / f"{name}.parquet", seed, share, workers, _shifted(progress, done, total)
-        )
+            run, folder, seed=seed, share=share, workers=workers, executor=executor,
+            progress=_shifted(progress, done, total),
+        )  # fmt: skip
         done += run.rounds(share)
         if results[name].interrupted:
             raise KeyboardInterrupt
     return results
 
 
-def _play_one(run: Run, path: Path, seed: int, share: float, workers: int | None, progress: Progress | None) -> Result:
+def _play_one(
+    run: Run,
+    folder: Path,
+    *,
+    seed: int,
+    share: float,
+    workers: int | None,
+    executor: Executor | None,
+    progress: Progress | None,
+) -> Result:
+    path, chunks = folder / f"{run.name}.parquet", folder / f"{run.name}.chunks"
     trials = run.count(share)
     kept = _kept(run, path, seed)
     if kept is not None and kept.trials == trials:
         return kept
     if kept is not None and kept.trials < trials:
-        result = extend(kept, trials=trials, workers=workers, progress=progress)
+        result = extend(
+            kept, trials=trials, workers=workers, executor=executor, resume=chunks, progress=progress
+        )  # fmt: skip
     else:
         result = simulate(
             run.instance, run.policies, horizon=run.horizon, trials=trials, seed=seed, checkpoints="linear",
-            workers=workers, progress=progress,
+            workers=workers, executor=executor, resume=chunks, progress=progress,
         )  # fmt: skip
     result.save(path)
+    if not result.interrupted:
+        clear(chunks)
     return result
 
 

@@ -1,0 +1,1 @@
+"""safebandit beside other bandit libraries: the same problem, one core, each in its documented loop."""
