@@ -20,11 +20,11 @@ from pathlib import Path
 
 from speed.limit import BareLoop
 from speed.problems import SEED, drug_trial
+from speed.sweeps import BARE
 
 from safebandit.policies.catalogue import POLICIES
 from safebandit.simulation import simulate
 
-BARE = "bare loop"
 HORIZON = 50_000
 # Words of processors that valgrind does not know.
 UNKNOWN_TO_VALGRIND = ("avx512", "avx10", "amx")
@@ -50,7 +50,7 @@ def instructions_per_round(names: Sequence[str], *, trials: int = 4) -> dict[str
 
 
 def _processor() -> dict[str, str]:
-    """This machine's processor as Numba is told it: valgrind shows programs a lesser one, for which nothing is kept."""
+    """The processor as Numba is told it: valgrind shows programs a lesser one, for which nothing is kept."""
     from llvmlite import binding
 
     parts = binding.get_host_cpu_features().flatten().split(",")
@@ -71,7 +71,7 @@ def _play(name: str, bare: BareLoop, trials: int) -> None:
 
 def _count_inside(names: Sequence[str], trials: int) -> None:
     """Play every policy in two processes, few and more trials, and print their ids."""
-    bare = BareLoop(drug_trial(), horizon=HORIZON, told=1)
+    bare = BareLoop(drug_trial(), horizon=HORIZON)
     for name in names:
         simulate(drug_trial(), "docb" if name == BARE else name, horizon=1, trials=1, workers=1)
         children = []
