@@ -101,8 +101,8 @@ def measure(
         # A slow trial is not played again only to be timed.
         costs.append(1e9 * once / played)
         limits.append(bare.nanoseconds(rounds=size.bare_rounds))
-    began = time.perf_counter()
-    while len(costs) < size.repeats and (not costs or time.perf_counter() - began + once < size.patience):
+    began = time.process_time()
+    while len(costs) < size.repeats and (not costs or time.process_time() - began + once < size.patience):
         limits.append(bare.nanoseconds(rounds=size.bare_rounds))
         costs.append(1e9 * seconds(played, trials) / (trials * played))
     shares = [limit / cost for limit, cost in zip(limits, costs, strict=True)]
