@@ -23,9 +23,9 @@ class Run:
     date: str
     computer: Mapping[str, str | int]
     settings: Mapping[str, Any]
-    limit: Sequence[Cell] = ()
-    arms: Sequence[Cell] = ()
-    horizons: Sequence[Cell] = ()
+    limit: Sequence[Cell] = field(default_factory=list)
+    arms: Sequence[Cell] = field(default_factory=list)
+    horizons: Sequence[Cell] = field(default_factory=list)
     machine: Mapping[str, Spread] = field(default_factory=dict)
     instructions: Mapping[str, float] = field(default_factory=dict)
 

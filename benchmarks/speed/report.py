@@ -109,7 +109,7 @@ def _cost(cell: Cell) -> str:
     if cell.cost is None:
         return "-"
     cost = cell.cost.median
-    return f"{cost:,.1f}" if cost < 100 else f"{cost:,.0f}{_mark(cell)}"
+    return f"{cost:,.{1 if cost < 100 else 0}f}{_mark(cell)}"
 
 
 def _quartiles_of_cost(cell: Cell) -> str:
