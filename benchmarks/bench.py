@@ -107,11 +107,12 @@ def main() -> None:
     said = report.text(run, before)
     path.with_suffix(".txt").write_text(said + "\n", encoding="utf-8")
     print(said)
+    print(f"\nkept in {path}, and the report beside it")
     if run.arms or run.horizons:
         drawn = picture.draw(run, path.with_suffix(""))
+        print(f"drawn in {drawn}")
         if options.docs:
             write_docs(run, drawn)
-    print(f"\nkept in {path}, with the report (.txt) and the picture (.png, .svg)")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def instructions_per_round(names: Sequence[str], *, trials: int = 4) -> dict[str
         costs = {}
         for line in run.stdout.splitlines():
             name, few, more = line.rsplit(maxsplit=2)
-            counts = [_collected(Path(folder) / f"{process}.log") for process in (few, more)]
+            counts = [collected(Path(folder) / f"{process}.log") for process in (few, more)]
             costs[name] = (counts[1] - counts[0]) / (trials * HORIZON)
     return costs
 
@@ -58,7 +58,8 @@ def _processor() -> dict[str, str]:
     return {"NUMBA_CPU_NAME": binding.get_host_cpu_name(), "NUMBA_CPU_FEATURES": ",".join(known)}
 
 
-def _collected(log: Path) -> int:
+def collected(log: Path) -> int:
+    """The instructions that callgrind says a process took."""
     return int(re.findall(r"Collected : (\d+)", log.read_text(encoding="utf-8"))[-1])
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench import MARKED, options_from
+from instructions import collected
 from speed import report
 from speed.goals import as_share, judge
 from speed.kept import Run, changes, previous, read
@@ -195,6 +196,20 @@ def test_examples_in_the_benchmark_run(module):
     done = doctest.testmod(importlib.import_module(f"speed.{module}"))
     assert done.attempted > 0
     assert done.failed == 0
+
+
+def test_instructions_are_counted_in_two_processes_per_policy(tmp_path):
+    inside = [sys.executable, str(ROOT / "benchmarks" / "instructions.py"), "--inside", "--trials", "1"]
+    done = subprocess.run([*inside, "bare loop", "tsbu"], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    lines = [line.rsplit(maxsplit=2) for line in done.stdout.splitlines()]
+    assert [name for name, *_ in lines] == ["bare loop", "tsbu"]
+    assert len({process for _, *processes in lines for process in processes}) == 4
+    log = tmp_path / "1.log"
+    log.write_text(
+        "==1== Events    : Ir\n==1== Collected : 1234567\n==1== I   refs:      1,234,567\n", encoding="utf-8"
+    )
+    assert collected(log) == 1_234_567
 
 
 def test_shares_are_shown_as_fractions():

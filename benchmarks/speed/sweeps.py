@@ -19,6 +19,8 @@ GROWTH = 4
 FIRST_RUNG = 1 / 64
 SHORTEST = 1_000
 MOST_TRIALS = 2_000
+# A shorter time may be read as none.
+CLOCK_TICK = 1e-6
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def measure(
     played, once = affordable(seconds, arms=arms, horizon=horizon, longest=size.longest, expected=expected)
     if played == 0:
         return Cell(policy, instance.name, arms, horizon, 0, None, None, None)
-    trials = max(1, min(MOST_TRIALS, round(size.seconds / once)))
+    trials = max(1, min(MOST_TRIALS, round(size.seconds / max(once, CLOCK_TICK))))
     costs, limits = [], []
     if once > size.seconds:
         # A slow trial is not played again only to be timed.
