@@ -21,6 +21,12 @@ from speed.spread import Spread
 
 COMMAND = (sys.executable, "-c", "from safebandit.cli import main; main()")
 STUDY_HORIZON = 50_000
+# In a small process between, because the system counts the peak of the process that started another to the other's.
+PEAK_OF = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 FIRST_ROUND = (
     "simulate", "--instance", "drug-trial", "--policy", "docb", "--horizon", "1", "--trials", "1", "--json",
 )  # fmt: skip
@@ -128,11 +134,6 @@ def _peak_megabytes(trials: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         # Compiling takes memory too, once.
         subprocess.run([*command, "--trials", "1"], check=True, capture_output=True)
-        process = subprocess.Popen(
-            [*command, "--trials", str(trials), "--out", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise subprocess.CalledProcessError(process.returncode, process.args)
-    return usage.ru_maxrss / 1024
+        measured = [sys.executable, "-c", PEAK_OF, *command, "--trials", str(trials), "--out", folder]
+        run = subprocess.run(measured, check=True, capture_output=True, text=True)
+    return int(run.stdout) / 1024
