@@ -18,9 +18,8 @@ BARE = "bare loop"
 GROWTH = 4
 FIRST_RUNG = 1 / 64
 SHORTEST = 1_000
-MOST_TRIALS = 2_000
-# A shorter time may be read as none.
-CLOCK_TICK = 1e-6
+# With more arms than this, fewer rounds are played in proportion.
+FEW_ARMS = 5
 
 
 @dataclass(frozen=True)
@@ -97,14 +96,15 @@ def measure(
     played, once = affordable(seconds, arms=arms, horizon=horizon, longest=size.longest, expected=expected)
     if played == 0:
         return Cell(policy, instance.name, arms, horizon, 0, None, None, None)
-    trials = max(1, min(MOST_TRIALS, round(size.seconds / max(once, CLOCK_TICK))))
+    # Fixed by the cell alone: trials differ in cost, so that runs can be compared only over the same ones.
+    trials = max(1, size.rounds * FEW_ARMS // (horizon * max(FEW_ARMS, arms)))
     costs, limits = [], []
-    if once > size.seconds:
+    if trials == 1 and once > size.patience / size.repeats:
         # A slow trial is not played again only to be timed.
         costs.append(1e9 * once / played)
         limits.append(bare.nanoseconds(rounds=size.bare_rounds))
     began = time.process_time()
-    while len(costs) < size.repeats and (not costs or time.process_time() - began + once < size.patience):
+    while len(costs) < size.repeats and (not costs or time.process_time() - began + trials * once < size.patience):
         limits.append(bare.nanoseconds(rounds=size.bare_rounds))
         costs.append(1e9 * seconds(played, trials) / (trials * played))
     shares = [limit / cost for limit, cost in zip(limits, costs, strict=True)]
