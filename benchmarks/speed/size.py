@@ -8,8 +8,8 @@ from typing import NamedTuple
 class Size(NamedTuple):
     """What a run plays and how long it takes for it.
 
-    A measurement plays `rounds`, or `bare_rounds` of the bare loop; a trial that would take more than `longest` seconds is
-    cut short; a cell is repeated for `patience` seconds. The study is the one whose memory is measured.
+    A measurement plays `rounds`, or `bare_rounds` of the bare loop; a trial that would take more than `longest` seconds
+    is cut short; a cell is repeated for `patience` seconds. The study is the one whose memory is measured.
     """
 
     name: str
