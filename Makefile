@@ -2,7 +2,7 @@
 # make test   all tests
 # make check  style, types, import directions, generated docs
 # make docs   write the generated parts of the docs anew
-# make bench  speed, as ratios to a bare loop, in one run of ten minutes (a minute: make bench ARGS=--quick)
+# make bench  speed, as ratios to a bare loop, in one run of a quarter of an hour (a minute: make bench ARGS=--quick)
 
 PYTHON ?= python3
 BIN := .venv/bin

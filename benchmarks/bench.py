@@ -1,6 +1,6 @@
 """Speed, in one run: every policy against a bare loop that only draws the same outcomes and counts them.
 
-    python benchmarks/bench.py                        # everything: ten minutes
+    python benchmarks/bench.py                        # everything: a quarter of an hour
     python benchmarks/bench.py --quick                # a minute
     python benchmarks/bench.py --policy docb --only horizons
 
