@@ -2,7 +2,7 @@
 # make test   all tests
 # make check  style, types, import directions, generated docs
 # make docs   write the generated parts of the docs anew
-# make bench  speed, as ratios to a bare loop, in one run
+# make bench  speed, as ratios to a bare loop, in one run of a quarter of an hour (a minute: make bench ARGS=--quick)
 # make bench-peers  speed and regret beside other libraries, into the table of the README; about ten minutes
 
 PYTHON ?= python3
@@ -28,7 +28,7 @@ docs: $(READY)
 	$(BIN)/python tools/generate_docs.py
 
 bench: $(READY)
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench.py $(ARGS)
 
 bench-peers: $(READY)
 	cd benchmarks && ../$(BIN)/python -m peers --readme

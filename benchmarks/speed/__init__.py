@@ -1,0 +1,1 @@
+"""Speed: what is measured, how, and how it is shown."""

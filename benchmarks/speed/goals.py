@@ -1,0 +1,93 @@
+"""What the speed should be, and whether it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from speed.kept import Run
+from speed.sweeps import Cell
+
+# Rounds per second as a share of the bare loop's, at least: the drug trial, over GOAL_HORIZON rounds.
+GOAL_HORIZON = 50_000
+SHARES = {
+    "docb": 1 / 6, "joint-kl": 1 / 6, "safe-imed": 1 / 6,
+    "topsi": 1 / 8, "tsbu": 1 / 8,
+    "bwcr": 1 / 20, "pess": 1 / 20,
+}  # fmt: skip
+# Megabytes are those of a study of so many trials.
+GOAL_TRIALS = 500
+# The cost of a round with 1,000 arms in those with 10, at most, over the same whole horizon.
+FEW, MANY = 10, 1_000
+INDEX_GROWTH, SAMPLING_GROWTH = 20.0, 30.0
+SAMPLING = ("topsi", "tsbu", "joint-ts", "joint-dirichlet", "naive-ts", "slack-ts")
+
+
+class Aim(NamedTuple):
+    """What a figure of the machine means, its unit, and the goal: at least or at most so much, if there is one."""
+
+    about: str
+    unit: str
+    goal: float | None = None
+    at_least: bool = False
+
+
+MACHINE = {
+    "cold start": Aim("first round ever, compiling included", "s"),
+    "warm start": Aim("one round, in a second process", "s", 1.5),
+    "version": Aim("safebandit --version", "s", 0.3),
+    "two workers": Aim("two workers against one", "times", 1.7, at_least=True),
+    "ask + tell": Aim("ask and tell, five arms", "us", 100.0),
+    "peak memory": Aim("peak memory of the drug-trial study", "MB", 400.0),
+}
+
+
+class Goal(NamedTuple):
+    """One goal beside what was measured; `met` is None where the measurement is not what the goal is about."""
+
+    what: str
+    measured: str
+    wanted: str
+    met: bool | None
+
+
+def judge(run: Run) -> Iterator[Goal]:
+    """Every goal for which there is a measurement."""
+    for cell in run.horizons:
+        if cell.policy in SHARES and cell.horizon == GOAL_HORIZON and cell.share is not None:
+            goal, share = SHARES[cell.policy], cell.share.median
+            what = f"{cell.policy}: share of the bare loop, drug trial"
+            yield Goal(what, as_share(share), f"at least {as_share(goal)}", share >= goal)
+    costs = {(cell.policy, cell.arms): cell for cell in run.arms}
+    for policy in dict.fromkeys(cell.policy for cell in run.arms):
+        if (policy, FEW) in costs and (policy, MANY) in costs:
+            yield _growth(costs[policy, FEW], costs[policy, MANY])
+    for name, spread in run.machine.items():
+        aim = MACHINE[name]
+        if aim.goal is not None:
+            met = spread.median >= aim.goal if aim.at_least else spread.median < aim.goal
+            about_it = name != "peak memory" or run.settings["study_trials"] == GOAL_TRIALS
+            wanted = f"{'at least' if aim.at_least else 'under'} {aim.goal:g} {aim.unit}"
+            yield Goal(aim.about, f"{spread.median:.3g} {aim.unit}", wanted, met if about_it else None)
+
+
+def _growth(few: Cell, many: Cell) -> Goal:
+    """The cost of a round with many arms in those with few; over a part of the horizon it would be another figure."""
+    most = SAMPLING_GROWTH if few.policy in SAMPLING else INDEX_GROWTH
+    what, wanted = f"{few.policy}: a round with {MANY:,} arms in rounds with {FEW}", f"at most {most:g}"
+    if few.cost is None or many.cost is None:
+        return Goal(what, "takes too long", wanted, None)
+    growth = many.cost.median / few.cost.median
+    if few.played < few.horizon or many.played < many.horizon:
+        return Goal(what, f"{growth:.1f} (cut short)", wanted, None)
+    return Goal(what, f"{growth:.1f}", wanted, growth <= most)
+
+
+def as_share(share: float) -> str:
+    """A share as a fraction.
+
+    >>> as_share(0.125), as_share(0.004)
+    ('1/8.0', '1/250')
+    """
+    inverse = 1 / share
+    return f"1/{inverse:.1f}" if inverse < 100 else f"1/{inverse:,.0f}"

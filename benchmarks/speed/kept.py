@@ -1,0 +1,82 @@
+"""A run as it is kept: what was measured, when, on what, and how it differs from the run before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from speed.spread import Spread
+from speed.sweeps import Cell
+
+FORMAT = 1
+CELLS = ("limit", "arms", "horizons")
+SECTIONS = (*CELLS, "machine")
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that one run measured: the bare loop, cells by arms and by horizon, figures of the machine."""
+
+    date: str
+    computer: Mapping[str, str | int]
+    settings: Mapping[str, Any]
+    limit: Sequence[Cell] = field(default_factory=list)
+    arms: Sequence[Cell] = field(default_factory=list)
+    horizons: Sequence[Cell] = field(default_factory=list)
+    machine: Mapping[str, Spread] = field(default_factory=dict)
+    instructions: Mapping[str, float] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """Keep this run, and the one that was there beside it as `...-previous.json`."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file():
+            path.replace(previous(path))
+        path.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+
+
+def previous(path: Path) -> Path:
+    """Where the run before is kept."""
+    return path.with_name(f"{path.stem}-previous.json")
+
+
+def read(path: Path) -> Run | None:
+    """A kept run; None where there is none, or one of another format."""
+    if not path.is_file():
+        return None
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if document.pop("format", None) != FORMAT:
+        return None
+    for name in CELLS:
+        document[name] = [_cell(plain) for plain in document[name]]
+    document["machine"] = {name: Spread(**plain) for name, plain in document["machine"].items()}
+    return Run(**document)
+
+
+def _cell(plain: dict[str, Any]) -> Cell:
+    spreads = {name: Spread(**plain[name]) if plain[name] else None for name in ("cost", "limit", "share")}
+    return Cell(**{**plain, **spreads})
+
+
+@dataclass(frozen=True)
+class Change:
+    """A figure in this run in terms of the last: `ratio` above 1 is more, and `sure` is beyond the spread."""
+
+    what: str
+    ratio: float
+    sure: bool
+
+
+def changes(now: Run, before: Run) -> Iterator[Change]:
+    """How shares of the bare loop and figures of the machine differ, where both runs measured the same."""
+    kept = {cell.name: cell for cell in (*before.arms, *before.horizons)}
+    for cell in (*now.arms, *now.horizons):
+        old = kept.get(cell.name)
+        if old is not None and old.share is not None and cell.share is not None:
+            yield Change(cell.name, cell.share.median / old.share.median, cell.share.differs(old.share))
+    for name, spread in now.machine.items():
+        if name in before.machine:
+            old_spread = before.machine[name]
+            yield Change(name, spread.median / old_spread.median, spread.differs(old_spread))

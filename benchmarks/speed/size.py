@@ -1,0 +1,43 @@
+"""How much is measured: the whole, what a minute allows, or so little that it only shows that it runs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Size(NamedTuple):
+    """What a run plays and how long it takes for it.
+
+    A measurement plays `rounds`, or `bare_rounds` of the bare loop; a trial that would take more than `longest` seconds
+    is cut short; a cell is repeated for `patience` seconds. The study is the one whose memory is measured.
+    """
+
+    name: str
+    arms: tuple[int, ...]
+    arms_horizon: int
+    horizons: tuple[int, ...]
+    repeats: int
+    rounds: int
+    bare_rounds: int
+    longest: float
+    patience: float
+    study_trials: int
+    asks: int
+    workers_trials: int
+
+
+FULL = Size(
+    "full", (2, 5, 10, 20, 100, 1_000, 10_000), 100_000, (10_000, 50_000, 100_000, 1_000_000),
+    repeats=5, rounds=2_000_000, bare_rounds=5_000_000,
+    longest=15.0, patience=5.0, study_trials=500, asks=5_000, workers_trials=100,
+)  # fmt: skip
+QUICK = Size(
+    "quick", (10, 100, 1_000), 100_000, (50_000,),
+    repeats=3, rounds=500_000, bare_rounds=2_000_000,
+    longest=0.8, patience=0.5, study_trials=50, asks=2_000, workers_trials=20,
+)  # fmt: skip
+TINY = Size(
+    "tiny", (2, 10, 20), 200, (100, 500),
+    repeats=3, rounds=1_000, bare_rounds=1_000,
+    longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
+)  # fmt: skip
