@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from instructions import instructions_per_round
+from safebandit.policies.catalogue import POLICIES
 from speed import kept, machine, picture, report
 from speed.size import FULL, QUICK, TINY, Size
 from speed.sweeps import BARE, Cell, against_arms, against_horizon, bare_loop_alone
-
-from safebandit.policies.catalogue import POLICIES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MARKED = re.compile(r"(?<=<!-- written by `make bench ARGS=--docs` -->\n).*(?=<!-- end -->)", flags=re.DOTALL)

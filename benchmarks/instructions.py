@@ -18,12 +18,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from safebandit.policies.catalogue import POLICIES
+from safebandit.simulation import simulate
 from speed.limit import BareLoop
 from speed.problems import SEED, drug_trial
 from speed.sweeps import BARE
-
-from safebandit.policies.catalogue import POLICIES
-from safebandit.simulation import simulate
 
 HORIZON = 50_000
 # Words of processors that valgrind does not know.

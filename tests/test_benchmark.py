@@ -12,8 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from bench import MARKED, options_from
 from instructions import collected
+from safebandit.policies.catalogue import POLICIES
+from safebandit.simulation import simulate
 from speed import report
 from speed.goals import as_share, judge
 from speed.kept import Run, changes, previous, read
@@ -22,9 +25,6 @@ from speed.problems import SEED, drug_trial, many_arms
 from speed.spread import Spread
 from speed.sweeps import Cell, affordable
 from speed.tables import Table
-
-from safebandit.policies.catalogue import POLICIES
-from safebandit.simulation import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py")]

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from safebandit import Result, instance_by_name, simulate
-from safebandit.arms import NOTES, new_arms
+from safebandit.arms import NEVER, new_memory
 from safebandit.indices.joint_sampling import TABLE
 from safebandit.kernel import Costs, empty_trials, kernels_for
 from safebandit.policies import policy_from_text, prepare, widths
-from safebandit.policies.doubly_optimistic import NEVER
 from safebandit.simulation import checkpoint_times
 from safebandit.streams import STATE, trial_streams
 
@@ -33,7 +32,8 @@ class PlayedOn:
         random = trial_streams(3, 0, COUNT)
         self.before = [base + k for k in range(COUNT)]
         self.ones = {"reward": [], "risk": []}
-        arms = new_arms(random.keys, widths(policy))[None, :].copy()
+        memory = new_memory(random.keys[None, :], random.policy.copy(), widths(policy))
+        arms = memory.arms
         arms["asked"][0] = self.before
         for name, means in (("reward", DRUG.mu), ("risk", DRUG.nu)):
             self.ones[name] = [int(mean * plays) for mean, plays in zip(means, self.before, strict=True)]
@@ -47,7 +47,7 @@ class PlayedOn:
         costs = Costs(DRUG.costs, np.ones(COUNT, bool), DRUG.best_mean)
         kernels_for(policy, DRUG.law).run_trials(
             policy, DRUG.law, DRUG.limits, costs, np.array(ROUNDS),
-            arms, random.policy.copy(), np.zeros(1, NOTES), outcomes, self.out, np.zeros(1, np.int64),
+            memory, outcomes, self.out, np.zeros(1, np.int64),
         )  # fmt: skip
         self.arms = arms[0]
         self.plays = self.out.plays[0].tolist()
@@ -105,15 +105,17 @@ def test_the_clock_and_the_notes_of_later_rounds_are_whole(t):
         bench.jump(k, "reward", BILLION + k, int(ones * BILLION))
         bench.jump(k, "risk", BILLION + k, int(risks * BILLION))
     assert bench.decide(t) == (0, False)
-    assert bench.arms["ask_gate_at"].tolist() == [NEVER, NEVER, t + t // 128 + 1]
-    assert bench.arms["until"].tolist() == [0, t + t // 512 + 2, 0]
-    # In every round until then the gate stays as it is, and is asked again in the next.
-    for later in (t + 1, t + t // 128):
-        assert bench.decide(later) == (0, False)
-        assert bench.arms["ask_gate_at"][2] == t + t // 128 + 1
-    later = t + t // 128 + 1
-    assert bench.decide(later) == (0, False)
-    assert bench.arms["ask_gate_at"][2] == later + later // 128 + 1
+    # Up to this round the gate surely stays closed.
+    seen = t + t // 16 + 8
+    assert bench.arms["ask_gate_at"].tolist() == [NEVER, NEVER, seen + 1]
+    assert (bench.memory.notes["gates_at"][0], bench.memory.notes["gates_seen"][0]) == (seen + 1, seen)
+    # In every round until then it is not asked again, and in the next it is.
+    for later in (t + 1, seen):
+        assert bench.go_on(later) == (0, False)
+        assert bench.arms["ask_gate_at"][2] == seen + 1
+    later = seen + 1
+    assert bench.go_on(later) == (0, False)
+    assert bench.arms["ask_gate_at"][2] == later + later // 16 + 9
 
 
 def test_indices_tell_a_billion_plays_from_one_more():

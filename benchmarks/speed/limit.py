@@ -12,9 +12,9 @@ import numpy as np
 
 from safebandit.arms import Counts, Memory, Numbers, State, at, new_memory
 from safebandit.dispatch import compiled
+from safebandit.execution import ready_for
 from safebandit.instances import Instance, draw_reward, draw_risk
 from safebandit.policies import begin, choose, learn_reward, learn_risk, widths
-from safebandit.execution import ready_for
 from safebandit.streams import trial_streams
 from speed.problems import SEED
 
@@ -24,9 +24,7 @@ SLICE = 2_000
 
 
 @compiled
-def _play_on(
-    policy: Any, law: Any, limits: Any, memory: Memory, outcomes: Any, done: int, out: Any
-) -> None:
+def _play_on(policy: Any, law: Any, limits: Any, memory: Memory, outcomes: Any, done: int, out: Any) -> None:
     """The arms that a policy plays next, after so many rounds."""
     state = State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0])
     if done == 0:
