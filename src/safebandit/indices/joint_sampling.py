@@ -110,7 +110,7 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
 @standing.register(JointThompson)
 @standing.register(JointDirichlet)
 def joint_sample_standing(index: JointThompson | JointDirichlet, seen: Seen, t: int, bar: float) -> float:
-    return 1.0 if seen.mean > bar else min(1.0, seen.own[CHANCE] * (1.0 + index.soft * math.log(t)))
+    return 1.0 if seen.mean > bar else seen.own[CHANCE]
 
 
 @best.register(JointThompson)
@@ -129,6 +129,7 @@ def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) 
         winner = _largest_tested(index, state, t, first, bar)
         if winner >= 0:
             return winner
+    state.notes.work += state.size
     return _largest_tested(index, state, t, _draw_rest_below(state, first), -math.inf)
 
 
