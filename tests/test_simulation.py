@@ -466,7 +466,7 @@ def test_a_users_policy_is_run_again_when_it_is_given_again(tmp_path):
 
 def test_one_risk_gives_what_it_gave_before_there_could_be_several():
     # Numbers and keys as the version before several risks printed them.
-    result = simulate(instance_by_name("drug-trial"), ["docb", "tsbu", "bwcr"], horizon=300, trials=5, seed=3)
+    result = simulate(instance_by_name("drug-trial"), ["docb", "bwcr"], horizon=300, trials=5, seed=3)
     document = result.to_dict()
     assert list(document) == ["instance", "alpha", "horizon", "trials", "seed", "policies"]
     assert list(document["instance"]) == ["name", "kind", "mu", "nu", "arms", "alpha"]
@@ -475,7 +475,6 @@ def test_one_risk_gives_what_it_gave_before_there_could_be_several():
     ]  # fmt: skip
     assert {name: summary["plays"] for name, summary in document["policies"].items()} == {
         "docb": [32.4, 30.8, 17.4, 70.2, 149.2],
-        "tsbu": [33.6, 30.4, 19.2, 84.4, 132.4],
         "bwcr": [31.6, 30.2, 17.2, 57.0, 164.0],
     }
     assert result.of("docb").risk.shape == (5, 5)
