@@ -175,3 +175,8 @@ def test_a_beta_number_beyond_a_bar_is_of_the_law_that_is_cut_off(a, b, bar):
     below = np.array([beta_below(stream, b, a, 1.0 - bar) for _ in range(20_000)])
     assert ((below >= 0.0) & (below < 1.0 - bar)).all()
     assert stats.ks_2samp(1.0 - below, above).pvalue > FALSE_ALARM
+
+
+def test_nothing_lies_beyond_the_ends():
+    stream = policy_stream(18, 0)
+    assert [beta_above(stream, 2.0, 5.0, 1.0), beta_below(stream, 2.0, 5.0, 0.0)] == [1.0, 0.0]

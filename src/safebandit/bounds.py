@@ -247,6 +247,9 @@ def next_tail(
     >>> next_tail(1.0, 1.0, 0, 0, 0.25, 1)
     (0.25, 0.25)
     """
+    if mass <= TINY and risk == 0 and s <= n * p:
+        # Further below p than before.
+        return 1.0, 0.0
     if mass > TINY:
         if risk == 0:
             tail += mass * s * (1.0 - p) / (n - s + 1.0)

@@ -203,6 +203,8 @@ def _beta_far_above(stream: Stream, a: float, b: float, bar: float) -> float:
 
     Where the density still grows there, which it does with a few b only, by its quantile or by trying.
     """
+    if bar >= 1.0:
+        return 1.0
     if b == 1.0:
         below = bar**a
         return min(1.0, (below + (1.0 - below) * (1.0 - uniform(stream))) ** (1.0 / a))

@@ -236,7 +236,10 @@ class Trial:
                 trial._repeat(event)
             for name, word in zip(STATE.names or (), document["stream"], strict=True):
                 trial._memory.streams[name] = word
-            trial._memory.notes["bar"], trial._memory.notes["work"] = document["bar"]
+            bar, work = document["bar"]
+            if not (0.0 <= bar < 1.0 and work >= 0):
+                raise ValueError(f"bar must lie in [0, 1) and its work be at least 0, got {bar}, {work}")
+            trial._memory.notes["bar"], trial._memory.notes["work"] = bar, work
         except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
         return trial
@@ -334,7 +337,7 @@ def _document(text: str) -> dict[str, Any]:
         document = json.loads(text)
     except json.JSONDecodeError as problem:
         raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
-    wanted = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream"}
+    wanted = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream", "bar"}
     if not isinstance(document, dict) or not wanted <= set(document):
         raise TrialError("the text is JSON, but not a trial that to_json wrote")
     if document["format"] != FORMAT or document["version"] != __version__:

@@ -1,5 +1,7 @@
 """The fast search for the largest steady index, held to computing all of them."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,8 @@ from safebandit.indices import (
     KLUpper,
     Level,
     VarianceUpper,
+    steady,
+    upper,
 )
 from safebandit.kernel import kernels_for
 from safebandit.policies import DoublyOptimistic, prepare, widths
@@ -132,3 +136,34 @@ def test_what_is_noted_changes_no_decision(name, problem):
         noted.arms["asked"][k] += 1
         reward, risk = (rng.random(2) < means[k]).astype(float)
         kernels.learn(ready, noted, (alpha,), k, play, reward, (risk,), np.nan, (np.nan,))
+
+
+class Broken(NamedTuple):
+    """Steady, but no number for arms of low mean: minus infinity, or NaN."""
+
+    nan: bool
+
+
+@upper.register(Broken)
+def broken_upper(index, seen):
+    if seen.mean >= 0.5:
+        return seen.mean
+    return np.nan if index.nan else -np.inf
+
+
+@steady.register(Broken)
+def broken_is_steady(index):
+    return True
+
+
+@pytest.mark.parametrize("nan", [False, True])
+def test_a_closed_arm_is_never_played_for_want_of_numbers(nan):
+    bench = plain.Bench(DoublyOptimistic(Broken(nan), KLLower(), each_first=False), 3, 0.3)
+    for k, (reward, risk) in enumerate([(0.0, 0.0), (0.0, 0.0), (1.0, 1.0)]):
+        for _ in range(30):
+            bench.learn(k, reward, risk)
+    for t in range(100, 110):
+        k, none = bench.go_on(t)
+        # The first number counts, even minus infinity; of no number, the least risky arm is played, and that is said.
+        assert (k in (0, 1), none) == (True, nan)
+        bench.learn(k, 0.0, 0.0)

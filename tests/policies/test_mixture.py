@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -9,8 +12,9 @@ from scipy.optimize import linprog
 import safebandit as sb
 from safebandit.arms import EVERY, new_memory
 from safebandit.errors import PolicyError
+from safebandit.indices import lower, steady, upper
 from safebandit.kernel import kernels_for
-from safebandit.policies import prepare, widths
+from safebandit.policies import PolicyMixture, prepare, widths
 from safebandit.streams import trial_streams
 
 
@@ -130,3 +134,49 @@ def test_few_indices_give_the_mixture_that_all_would_give(policy, count, alpha):
         reward, risk = (rng.random(2) < means[k]).astype(float)
         kernels.learn(ready, few, (alpha,), k, t, reward, (risk,), np.nan, (np.nan,))
     assert skipped > 0 or count <= 2 or alpha == 0.0
+
+
+class Mean(NamedTuple):
+    """The mean itself, steady; infinite before the first play."""
+
+
+@upper.register(Mean)
+def mean_upper(index, seen):
+    return seen.mean if seen.plays > 0 else math.inf
+
+
+@lower.register(Mean)
+def mean_lower(index, seen):
+    return seen.mean
+
+
+@steady.register(Mean)
+def mean_is_steady(index):
+    return True
+
+
+def test_the_safe_arms_risk_may_be_alpha_itself():
+    # (reward, risk): once the safe arm, of risk alpha, falls to 0.5, the last two mixed are worth about 0.71.
+    policy = PolicyMixture(Mean(), Mean(), safe_arm=1, safe_risk=0.3, each_first=False)
+    ready = prepare(policy, ["a", "b", "c", "d"], "hold", limits=(0.3,))
+    streams, kernels = trial_streams(0, 0, 4), kernels_for(ready)
+    few = new_memory(streams.keys, streams.policy, widths(ready))
+    kernels.begin(ready, few, (0.3,))
+    for k, (reward, risk) in enumerate([(0.97, 0.9), (0.96, 0.3), (0.98, 0.31), (0.45, 0.29)]):
+        kernels.learn(ready, few, (0.3,), k, 0, reward, (risk,), np.nan, (np.nan,))
+    kernels.decide(ready, few, (0.3,), 10)
+    kernels.learn(ready, few, (0.3,), 1, 1, 0.04, (0.3,), np.nan, (np.nan,))
+    every = few.copy()
+    every.notes["changed"] = EVERY
+    assert kernels.decide(ready, few, (0.3,), 11) == kernels.decide(ready, every, (0.3,), 11)
+    assert few.arms["ceiling"][few.notes["leader"][0]] == 0.45
+
+
+def test_an_arm_that_was_never_played_may_have_an_infinite_index():
+    ready = prepare(PolicyMixture(Mean(), Mean(), each_first=False), ["a", "b"], "hold", limits=(0.3,))
+    streams, kernels = trial_streams(0, 0, 2), kernels_for(ready)
+    memory = new_memory(streams.keys, streams.policy, widths(ready))
+    kernels.begin(ready, memory, (0.3,))
+    k, none = kernels.decide(ready, memory, (0.3,), 1)
+    assert k in (0, 1)
+    assert not none

@@ -25,8 +25,8 @@ RARE, SELDOM = -9.0, -5.5
 # It is set anew after so much work per arm since it was set, counted in draws.
 ENOUGH_WORK = 64
 SURE = 1.0 - 1e-7
-STEPS = 60
-NORMAL_FROM = 64
+STEPS = 40
+NORMAL_FROM = 16
 
 
 @inlined
@@ -59,8 +59,8 @@ def _chance_above(seen: Seen, bar: float) -> float:
 
 @inlined
 def _about_chance_above(seen: Seen, bar: float) -> float:
-    """The same, by the normal law where there are many plays."""
-    if seen.plays < NORMAL_FROM:
+    """The same, by the normal law where there are many plays of either outcome."""
+    if min(seen.ones, seen.plays - seen.ones) < NORMAL_FROM:
         return 1.0 - binomial_tail(seen.ones + 1.0, seen.plays + 1.0, bar)
     a, b = seen.ones + 1.0, seen.plays - seen.ones + 1.0
     return 0.5 * math.erfc(((a + b) * bar - a) * math.sqrt(0.5 * (a + b + 1.0) / (a * b)))

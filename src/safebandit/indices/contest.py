@@ -93,7 +93,8 @@ def _best_of_steady(index: Any, state: State, t: int) -> int:
             return notes.leader
         ahead = with_arm(ahead, notes.leader, _draw_line(index, state, notes.leader, t, x))
     if ahead.arm < 0:
-        return -1
+        # No line is a number.
+        return best_of_drawn(index, state, t)
     front = at(state.first, ahead.arm)
     # Its index is no less than where its line touched it.
     touched = front.ceiling if at(state.front, ahead.arm).slope > 0.0 else -np.inf
@@ -101,7 +102,8 @@ def _best_of_steady(index: Any, state: State, t: int) -> int:
         floor = upper(index, front.reward, t, state.stream)
         if leader.permitted:
             floor = max(floor, upper(index, leader.reward, t, state.stream))
-        return _best_above(index, state, t, x, floor - MARGIN)
+        # With no number to compare with, arms that are closed would not stay behind.
+        return _best_above(index, state, t, x, floor - MARGIN) if floor > -np.inf else best_of_drawn(index, state, t)
     notes.leader = ahead.arm
     return ahead.arm
 

@@ -110,6 +110,8 @@ def best_of_imed(index: IMED, state: State, t: int) -> int:
 
 @reveal.register(IMED)
 def reveal_imed(index: IMED, state: State, winner: int, t: int) -> None:
+    # Arms that may not be given out now have a say in the largest mean, and may have learnt since.
+    _find_largest_mean(state)
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted:

@@ -80,7 +80,7 @@ def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, s
 def line(index: object, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
     """A reach and a slope such that U of a steady index is at most reach + slope log s in rounds s from t to `until`.
 
-    `before` is near U: what it was in another round, or 0.
+    A line that rises, slope > 0, is U itself in round t. `before` is near U: what it was in another round, or 0.
     """
     raise NotImplementedError
 

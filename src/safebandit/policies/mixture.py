@@ -14,7 +14,7 @@ import numpy as np
 from safebandit.arms import EVERY, NONE, Numbers, Seen, State, at, set_reach
 from safebandit.dispatch import generic, inlined, woven
 from safebandit.indices.bayes import BayesUpper
-from safebandit.indices.interface import line, line_until, lower_near, upper_near, width
+from safebandit.indices.interface import line, line_until, lower_near, steady, upper_near, width
 from safebandit.indices.kl import KLLower, KLUpper, tangent
 from safebandit.policies.interface import WAIT, Limits, begin, choose, learn_reward, learn_risk, look, widths
 from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
@@ -186,7 +186,7 @@ def _best_pair(policy: PolicyMixture, state: State, t: int, alpha: float) -> Pai
     (duality of linear programs).
     """
     notes = state.notes
-    if notes.changed == EVERY or t > notes.until:
+    if notes.changed == EVERY or t > notes.until or not (steady(policy.reward) and steady(policy.risk)):
         notes.changed = NONE
         notes.until = min(line_until(policy.reward, t), line_until(policy.risk, t))
         for k in range(state.size):
@@ -226,7 +226,8 @@ def _compute_rivals(policy: PolicyMixture, state: State, t: int, alpha: float, o
             _draw_lines(policy, state, k, t, alpha)
         arm = at(state.first, k)
         excess = arm.risk_reach + arm.risk_slope * x - alpha
-        if place.reach + place.slope * x - offer.price * excess >= offer.value - MARGIN:
+        # Not `>=`: an arm whose lines are no numbers is computed too.
+        if not place.reach + place.slope * x - offer.price * excess < offer.value - MARGIN:
             _compute_indices(policy, state, k, t, alpha)
             _draw_lines(policy, state, k, t, alpha)
             found = True
@@ -239,6 +240,12 @@ def _share(one: Any, two: Any, alpha: float) -> float:
     if two.risk_bound > alpha and two.ceiling > one.ceiling and two.available:
         return (alpha - one.risk_bound) / (two.risk_bound - one.risk_bound)
     return math.nan
+
+
+@inlined
+def _value(one: Any, two: Any, share: float) -> float:
+    """The reward index of a mixture; of an arm alone its own, which may be infinite."""
+    return one.ceiling if share == 0.0 else one.ceiling + share * (two.ceiling - one.ceiling)
 
 
 @inlined
@@ -258,8 +265,9 @@ def _best_computed(state: State, t: int, alpha: float) -> Offer:
                 continue
             two = at(state.first, j)
             share = 0.0 if i == j else _share(one, two, alpha)
-            value = one.ceiling + share * (two.ceiling - one.ceiling)
-            if value > top:
+            value = _value(one, two, share)
+            # The first number counts even if it is minus infinity.
+            if value > top or (best.safe < 0 and value == top):
                 best, top, second = Pair(i, j, share), value, top
             elif value > second:
                 second = value
@@ -274,11 +282,14 @@ def _may_be_safe_part(state: State, k: int, t: int, alpha: float) -> bool:
 
 @inlined
 def _price(state: State, t: int, alpha: float, best: Pair) -> float:
-    """The price of risk at the best mixture. It is 0 at a single arm, unless its risk index is alpha already."""
+    """The price of risk at the best mixture. It is 0 at a single arm, unless its risk index is alpha already.
+
+    The steepest is taken then: what a little more risk would bring at most.
+    """
     if best.safe < 0:
         return 0.0
     one = at(state.first, best.safe)
-    if best.safe != best.other:
+    if best.share > 0.0:
         two = at(state.first, best.other)
         return (two.ceiling - one.ceiling) / (two.risk_bound - one.risk_bound)
     price = 0.0
@@ -301,7 +312,7 @@ def _one_of_the_tied(state: State, t: int, alpha: float, offer: Offer) -> Pair:
             two = at(state.first, j)
             if at(state.front, j).mark == t:
                 share = 0.0 if i == j else _share(one, two, alpha)
-                if one.ceiling + share * (two.ceiling - one.ceiling) >= offer.value - TIE:
+                if _value(one, two, share) >= offer.value - TIE:
                     ties += 1
                     if wins_tie(ties, state.stream):
                         chosen = Pair(i, j, share)
