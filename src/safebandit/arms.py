@@ -49,6 +49,7 @@ NOTES = np.dtype(
         ("bar", "f8"),
         ("top", "i8"),
         ("second", "f8"),
+        ("largest", "f8"),
         ("work", "i8"),
     ]
 )

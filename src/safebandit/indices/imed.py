@@ -89,9 +89,9 @@ def best_of_imed(index: IMED, state: State, t: int) -> int:
     if new:
         # Gates opened, or several arms learnt.
         _find_largest_mean(state)
-        _draw_lines(state, notes.bar, later, notes.leader)
-        ahead, _ = _lowest(state, notes.bar, notes.leader)
-    largest = notes.bar
+        _draw_lines(state, notes.largest, later, notes.leader)
+        ahead, _ = _lowest(state, notes.largest, notes.leader)
+    largest = notes.largest
     leader = at(state.first, notes.leader)
     top = -math.inf
     if leader.permitted:
@@ -115,7 +115,7 @@ def reveal_imed(index: IMED, state: State, winner: int, t: int) -> None:
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted:
-            arm.index = -imed_cost(arm.reward, state.notes.bar, forgiveness(index, t))
+            arm.index = -imed_cost(arm.reward, state.notes.largest, forgiveness(index, t))
 
 
 @inlined
@@ -171,7 +171,7 @@ def _lowest(state: State, largest: float, but: int) -> tuple[Ahead, bool]:
 
 @inlined
 def _largest_mean(state: State) -> float:
-    """The largest mean of a safe arm, `bar`, where of safe arms only the last winner has learnt.
+    """The largest mean of a safe arm, `largest`, where of safe arms only the last winner has learnt.
 
     `top` is whose it is, and `second` is no less than the mean of any other.
     """
@@ -187,19 +187,19 @@ def _largest_mean(state: State) -> float:
     if top.safe == 0 or top.reward.mean < notes.second:
         _find_largest_mean(state)
     else:
-        notes.bar = top.reward.mean
-    return notes.bar
+        notes.largest = top.reward.mean
+    return notes.largest
 
 
 @inlined
 def _find_largest_mean(state: State) -> None:
     """The same, by the definition; 0 where nothing is known of any safe arm."""
     notes = state.notes
-    notes.bar, notes.second = 0.0, 0.0
+    notes.largest, notes.second = 0.0, 0.0
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.safe and arm.reward.plays > 0:
-            if arm.reward.mean > notes.bar:
-                notes.bar, notes.second, notes.top = arm.reward.mean, notes.bar, k
+            if arm.reward.mean > notes.largest:
+                notes.largest, notes.second, notes.top = arm.reward.mean, notes.largest, k
             else:
                 notes.second = max(notes.second, arm.reward.mean)
