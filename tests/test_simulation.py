@@ -242,7 +242,9 @@ def test_checkpoints_that_cannot_be_kept(checkpoints, message):
 # Ctrl-C and progress.
 
 
-def test_an_interrupted_run_keeps_the_trials_that_every_policy_finished(drug, monkeypatch):
+@pytest.mark.parametrize("keep", ["trials", "summary"])
+def test_an_interrupted_run_keeps_the_trials_that_every_policy_finished(drug, monkeypatch, keep):
+    settings = {"horizon": 2_000, "seed": 5, "keep": keep}
     monkeypatch.setattr(module, "CHUNK_ROUNDS", 3 * 2_000)
     may_go_on = threading.Event()
     run_chunk = module.run_chunk
@@ -258,15 +260,15 @@ def test_an_interrupted_run_keeps_the_trials_that_every_policy_finished(drug, mo
             raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "run_chunk", hold_back_later_chunks)
-    part = simulate(DRUG, POLICIES, horizon=2_000, trials=24, seed=5, workers=1, progress=press_ctrl_c)
+    part = simulate(DRUG, POLICIES, **settings, trials=24, workers=1, progress=press_ctrl_c)
     assert part.interrupted
     assert part.trials == 9
-    assert_same(part.by_policy, first(drug, 9))
-    assert not drug.interrupted
     monkeypatch.setattr(module, "run_chunk", run_chunk)
+    assert part.same_trials(simulate(DRUG, POLICIES, **settings, trials=9))
     whole = extend(part, trials=24)
     assert not whole.interrupted
-    assert_same(whole.by_policy, drug.by_policy)
+    assert not drug.interrupted
+    assert whole.same_trials(drug if keep == "trials" else simulate(DRUG, POLICIES, **settings, trials=24))
 
 
 def test_an_interrupt_before_any_trial_is_finished_is_passed_on():

@@ -158,30 +158,6 @@ def test_another_seed_and_whole_trials_are_not_the_same(drug):
     assert not drug.same_trials(whole)
 
 
-def test_an_interrupted_run_keeps_the_trials_that_every_policy_finished(drug, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK_ROUNDS", 3 * 700)
-    may_go_on = threading.Event()
-    run_chunk = module.run_chunk
-
-    def hold_back_later_chunks(job, trials):
-        if len(trials) > 0 and trials[0] >= 9:
-            may_go_on.wait(timeout=60)
-        return run_chunk(job, trials)
-
-    def press_ctrl_c(step):
-        if step.done == 9 * 700 * len(POLICIES):
-            may_go_on.set()
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "run_chunk", hold_back_later_chunks)
-    part = run("drug", workers=1, progress=press_ctrl_c)
-    assert part.interrupted
-    assert part.trials == 9
-    monkeypatch.setattr(module, "run_chunk", run_chunk)
-    assert part.same_trials(run("drug", trials=part.trials))
-    assert extend(part, trials=60).same_trials(drug)
-
-
 def test_chunks_do_not_pile_up_behind_one_that_is_late(monkeypatch):
     # The first chunk ends only after all others that were handed out before: so many, and no more.
     monkeypatch.setattr(module, "CHUNK_ROUNDS", 100)

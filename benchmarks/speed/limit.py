@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import Counts, Memory, Numbers, State, at, new_memory
+from safebandit.arms import Counts, Memory, Numbers, at, new_memory, state_of
 from safebandit.dispatch import compiled
 from safebandit.execution import ready_for
 from safebandit.instances import Instance, draw_reward, draw_risk
@@ -26,7 +26,7 @@ SLICE = 2_000
 @compiled
 def _play_on(policy: Any, law: Any, limits: Any, memory: Memory, outcomes: Any, done: int, out: Any) -> None:
     """The arms that a policy plays next, after so many rounds."""
-    state = State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0])
+    state = state_of(memory)
     if done == 0:
         begin(policy, state, limits)
     for i in range(len(out)):

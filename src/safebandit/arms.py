@@ -25,7 +25,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from safebandit.dispatch import inlined
+from safebandit.dispatch import inlined, spliced
 from safebandit.streams import Stream, Streams, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -149,6 +149,12 @@ def _record_at(typing_context: Any, first: Any, k: Any) -> Any:
 
 # The record `k` places after `first` in their array: at(first, k).
 at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
+
+
+@spliced
+def state_of(memory: Memory) -> State:
+    """What the memory of one trial holds, as a policy reads it."""
+    return State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0])
 
 
 @inlined

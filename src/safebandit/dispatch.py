@@ -143,6 +143,11 @@ def woven(function: F) -> F:
     return _njit(forceinline=True, **OPTIONS)(function)
 
 
+def spliced(function: F) -> F:
+    """A piece that is written into its compiled callers before they are typed: it may give back bare records."""
+    return _njit(inline="always", **OPTIONS)(function)
+
+
 def compiled_here(function: F) -> F:
     """Compile in this process only: for formulas from outside the package, whose edits we cannot see."""
     return _njit(**OPTIONS)(function)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.arms import Counts, Memory, Numbers, State, at
+from safebandit.arms import Counts, Memory, Numbers, State, at, state_of
 from safebandit.dispatch import compiled, compiled_here
 from safebandit.instances.laws import draw_reward, draw_risk
 from safebandit.policies.interface import Limits, begin, choose, learn_pair, learn_reward, learn_risk, look, reveal
@@ -113,15 +113,12 @@ def _run_trials(
 
 
 # The steps of a live trial take arrays: Numba recognises their types faster than those of records.
-# A function that gave the state back could not: Numba gives back copies of records.
 def _begin(policy: Any, memory: Memory, limits: Limits) -> None:
-    begin(policy, State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]), limits)
+    begin(policy, state_of(memory), limits)
 
 
 def _decide(policy: Any, memory: Memory, limits: Limits, t: int) -> tuple[int, bool]:
-    return choose(
-        policy, State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]), t, limits
-    )
+    return choose(policy, state_of(memory), t, limits)
 
 
 def _learn(
@@ -129,7 +126,7 @@ def _learn(
     reward: float, risks: Limits, known_reward: float, known_risks: Limits,
 ) -> None:  # fmt: skip
     """Count what is new of one play, given what was known of it before; NaN says that there is nothing."""
-    state = State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0])
+    state = state_of(memory)
     if not np.isnan(reward):
         learn_reward(policy, state, k, play, reward, limits)
     for j in range(len(risks)):
@@ -143,17 +140,11 @@ def _learn(
 
 
 def _look(policy: Any, memory: Memory, limits: Limits, t: int, table: Numbers) -> None:
-    look(
-        policy,
-        State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]),
-        t,
-        limits,
-        table,
-    )
+    look(policy, state_of(memory), t, limits, table)
 
 
 def _reveal(policy: Any, memory: Memory, k: int, t: int) -> None:
-    reveal(policy, State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0]), k, t)
+    reveal(policy, state_of(memory), k, t)
 
 
 class Kernels(NamedTuple):

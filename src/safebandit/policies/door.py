@@ -11,7 +11,8 @@ from safebandit.indices import DESCRIPTIONS, Description, lower, upper
 from safebandit.naming import read_number, read_value
 from safebandit.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.policies.interface import LEAST_RISKY, Limits, choose
-from safebandit.policies.mixture import PolicyMixture, risk_bound
+from safebandit.policies.mixture import PolicyMixture
+from safebandit.policies.pairs import risk_bound
 from safebandit.policies.texts import policy_from_text
 
 # How "hold" is written for compiled code; any negative number but LEAST_RISKY would do.

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from safebandit.cli import main
 from safebandit.cluster import dask_cluster
 from safebandit.errors import ExecutorError
 
+from .helpers import COMMAND, PATIENCE, wait_until
+
 PACKAGE = Path(sb.__file__).parent
 DRUG = sb.instance_by_name("drug-trial")
 POLICIES = ["docb", "tsbu"]
@@ -25,17 +26,6 @@ TRIALS = 125
 SETTINGS = {"horizon": 20_000, "trials": TRIALS, "seed": 5}
 FLAGS = ["--instance", "drug-trial", "--policy", "docb", "--policy", "tsbu"]
 FLAGS += ["--horizon", "20000", "--trials", str(TRIALS), "--seed", "5"]
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
-# Bounds the wait for a process to start on a busy machine; nothing is asserted about the time itself.
-PATIENCE = 200
-
-
-def wait_until(true, *, alive=()):
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert all(process.poll() is None for process in alive), "a process ended too early"
-        assert time.monotonic() < end, "took too long"
-        time.sleep(0.01)
 
 
 class Machines:
