@@ -47,20 +47,26 @@ SOURCE_OF_FORMULAS = (b"safebandit.dispatch", b".register(")
 
 
 @functools.cache
-def cache_folder() -> Path:
-    """Where compiled code is kept: the user's cache, one folder per state of the sources.
-
-    Numba notices an edit in the file of the function it compiles, not in the files of the functions
-    that one calls; a folder named after a hash of all sources of formulas cannot serve an old one.
-    """
+def formulas_hash() -> str:
+    """A hash of all sources of formulas, and of Numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
     for source in sorted(package.rglob("*.py")):
         text = source.read_bytes()
         if any(mark in text for mark in SOURCE_OF_FORMULAS):
             digest.update(str(source.relative_to(package)).encode() + text)
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Where compiled code is kept: the user's cache, one folder per state of the sources.
+
+    Numba notices an edit in the file of the function it compiles, not in the files of the functions
+    that one calls; a folder named after a hash of all sources of formulas cannot serve an old one.
+    """
     base = Path(os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("safebandit"))
-    folder = base / f"compiled-{digest.hexdigest()[:16]}"
+    folder = base / f"compiled-{formulas_hash()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)

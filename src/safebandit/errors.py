@@ -7,7 +7,10 @@
     ├── ExecutorError     an executor or a cluster that cannot be reached, or lost its workers
     ├── StudyError        a study file that cannot be read
     ├── ResultError       a result file that is cut short, foreign or cannot be extended
-    └── TrialError        an outcome or a live trial's state that cannot be accepted
+    ├── TrialError        an outcome or a live trial's state that cannot be accepted
+    │   ├── NotFoundError     a trial, unit or event that is not in the record
+    │   └── ConflictError     what contradicts the record: another outcome, a trial that is closed
+    └── RecordError       a database that cannot be opened, read or written, or is of another version
 
 Each message is one line: the rule, the value, and the remedy where there is one.
 """
@@ -48,6 +51,18 @@ class ResultError(SafebanditError):
 
 class TrialError(SafebanditError):
     """An outcome or a live trial's state that cannot be accepted."""
+
+
+class NotFoundError(TrialError):
+    """A trial, unit or event that is not in the record."""
+
+
+class ConflictError(TrialError):
+    """What contradicts the record: another outcome, a trial that is closed."""
+
+
+class RecordError(SafebanditError):
+    """A database that cannot be opened, read or written, or is of another version."""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

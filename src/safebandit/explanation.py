@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safebandit.arms import Memory, Numbers, risk_fields
 from safebandit.kernel import kernels_for
@@ -78,7 +80,47 @@ class _Gate(NamedTuple):
 
     bounds: Numbers
     limits: tuple[float, ...]
-    risks: tuple[str, ...]
+    risks: Sequence[str]
+
+
+class Considered(NamedTuple):
+    """A decision and what it rests on: the arm by number (HOLD or WAIT: none), whether no arm was permissible, whether
+    arms are played once before indices are asked; and of every arm if it is permissible, its reward index, its risk
+    indices (columns) and, where the policy mixes arms, its probability; NaN where there is none.
+    """
+
+    k: int
+    none: bool
+    first_plays: bool
+    permissible: NDArray[np.bool_]
+    indices: Numbers
+    bounds: Numbers
+    probabilities: Numbers
+
+
+def consider(policy: Any, memory: Memory, t: int, limits: tuple[float, ...]) -> Considered:
+    """Decide on copies, and give all numbers behind the decision; nothing of the trial changes."""
+    kernels = kernels_for(policy)
+    numbers = np.full((len(memory.arms), 3 + len(limits)), np.nan)
+    kernels.look(policy, memory.copy(), limits, t, numbers)
+    copied = memory.copy()
+    after = copied.arms
+    after["index"] = np.nan
+    k, none = kernels.decide(policy, copied, limits, t)
+    first_plays = bool(k >= 0 and policy.each_first and t <= len(after) and after["asked"][k] == 0)
+    if k >= 0 and not none and not first_plays:
+        kernels.reveal(policy, copied, k, t)
+    drawn = np.where((after["permitted"] == 1) & (not first_plays), after["index"], np.nan)
+    indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
+    return Considered(
+        int(k), bool(none), first_plays, numbers[:, 0] == 1.0, indices, numbers[:, 3:], numbers[:, 2]
+    )  # fmt: skip
+
+
+def reason_of(considered: Considered, limits: tuple[float, ...], names: Sequence[str], risks: Sequence[str]) -> str:
+    """Why this arm, or why none, in words."""
+    k, none, first_plays = considered[:3]
+    return _why(k, none, names, _Gate(considered.bounds, limits, risks), first_plays)
 
 
 def explain_state(
@@ -90,21 +132,10 @@ def explain_state(
     risks: tuple[str, ...] = ONE_RISK,
 ) -> Explanation:
     """Decide on copies, and describe what was decided; nothing of the trial changes."""
-    kernels = kernels_for(policy)
-    numbers = np.full((len(names), 3 + len(limits)), np.nan)
-    kernels.look(policy, memory.copy(), limits, t, numbers)
-    arms, copied = memory.arms, memory.copy()
-    after = copied.arms
-    after["index"] = np.nan
-    k, none = kernels.decide(policy, copied, limits, t)
-    permissible = numbers[:, 0] == 1.0
-    first_plays = k >= 0 and policy.each_first and t <= len(names) and bool(after["asked"][k] == 0)
-    if k >= 0 and not none and not first_plays:
-        kernels.reveal(policy, copied, k, t)
-    drawn = np.where((after["permitted"] == 1) & ~first_plays, after["index"], np.nan)
-    indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
-    gate = _Gate(numbers[:, 3:], limits, risks)
-    why = _why(k, none, names, gate, bool(first_plays))
+    considered = consider(policy, memory, t, limits)
+    k, arms = considered.k, memory.arms
+    gate = _Gate(considered.bounds, limits, risks)
+    why = reason_of(considered, limits, names, risks)
     of_risks = [arms[field] for field in risk_fields(len(limits))]
     views = tuple(
         ArmView(
@@ -113,19 +144,21 @@ def explain_state(
             max(int(risk["pending"][i]) for risk in of_risks),
             _mean(arms["reward"][i]),
             _plain([_mean(risk[i]) for risk in of_risks]),
-            _number(indices[i]),
+            _number(considered.indices[i]),
             _plain([_number(bound) for bound in gate.bounds[i]]),
-            _number(numbers[i, 2]),
-            bool(permissible[i]),
+            _number(considered.probabilities[i]),
+            bool(considered.permissible[i]),
             i == k,
-            _why_arm(i, k, why, bool(permissible[i]), bool(arms["available"][i]), indices[i], gate),
+            _why_arm(
+                i, k, why, bool(considered.permissible[i]), bool(arms["available"][i]), considered.indices[i], gate
+            ),
         )
         for i in range(len(names))
     )
     return Explanation(t, plain_alpha(limits), names[k] if k >= 0 else None, why, views, risks)
 
 
-def _why(k: int, none: bool, names: tuple[str, ...], gate: _Gate, first_plays: bool) -> str:
+def _why(k: int, none: bool, names: Sequence[str], gate: _Gate, first_plays: bool) -> str:
     if k == WAIT:
         return "every arm that may be given waits for outcomes of units already given it"
     if none:
@@ -136,7 +169,7 @@ def _why(k: int, none: bool, names: tuple[str, ...], gate: _Gate, first_plays: b
     return "largest reward index among the permissible arms"
 
 
-def _why_none(names: tuple[str, ...], gate: _Gate) -> str:
+def _why_none(names: Sequence[str], gate: _Gate) -> str:
     # NaN where an index cannot be computed: such an arm is not the nearest.
     excess = (gate.bounds - np.array(gate.limits)).max(axis=1)
     least = int(np.nanargmin(excess)) if not np.isnan(excess).all() else 0

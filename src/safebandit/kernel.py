@@ -121,6 +121,14 @@ def _decide(policy: Any, memory: Memory, limits: Limits, t: int) -> tuple[int, b
     return choose(policy, state_of(memory), t, limits)
 
 
+def _count_choices(policy: Any, memory: Memory, limits: Limits, t: int, draws: int, counts: Counts) -> None:
+    """Decide round t so many times; count each arm, and behind the arms WAIT and HOLD, as negative places do."""
+    state = state_of(memory)
+    for _ in range(draws):
+        k, _ = choose(policy, state, t, limits)
+        counts[k] += 1
+
+
 def _learn(
     policy: Any, memory: Memory, limits: Limits, k: int, play: int,
     reward: float, risks: Limits, known_reward: float, known_risks: Limits,
@@ -153,12 +161,13 @@ class Kernels(NamedTuple):
     run_trials: Callable[..., int]
     begin: Callable[..., None]
     decide: Callable[..., tuple[int, bool]]
+    count_choices: Callable[..., None]
     learn: Callable[..., None]
     look: Callable[..., None]
     reveal: Callable[..., None]
 
 
-_STEPS: tuple[Any, ...] = (_run_trials, _begin, _decide, _learn, _look, _reveal)
+_STEPS: tuple[Any, ...] = (_run_trials, _begin, _decide, _count_choices, _learn, _look, _reveal)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
 _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 

@@ -11,8 +11,9 @@ import numpy as np
 
 # Who shows results or runs others, and has no part in making them.
 _ONLOOKERS = {
-    "arena", "cli", "paper",
-    "cluster.py", "explanation.py", "plots.py", "report.py", "study.py", "theory.py", "trial.py",
+    "arena", "cli", "paper", "record", "service",
+    "allocator.py", "client.py", "cluster.py", "explanation.py", "outcomes.py", "plots.py", "report.py", "study.py",
+    "theory.py", "trial.py",
 }  # fmt: skip
 
 

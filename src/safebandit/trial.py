@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import EVERY, new_memory, risk_fields
-from safebandit.errors import TrialError, suggest
-from safebandit.explanation import Explanation, explain_state
-from safebandit.kernel import kernels_for
+from safebandit.allocator import Allocator, Position
+from safebandit.errors import TrialError
+from safebandit.explanation import Explanation
 from safebandit.limits import (
     ONE_RISK,
     Alpha,
     AnyAlpha,
-    check_unit,
-    is_listed,
     list_risk_names,
     plain_alpha,
     read_limits,
@@ -28,14 +24,11 @@ from safebandit.limits import (
     write_alpha,
 )
 from safebandit.naming import read_number
-from safebandit.policies import WAIT, policy_from_text, policy_to_text, prepare, recommended, widths
-from safebandit.streams import STATE, trial_streams
+from safebandit.outcomes import AnyRisk, outcome_names, read_outcome
+from safebandit.policies import policy_from_text, policy_to_text, recommended
 from safebandit.version import __version__
 
 FORMAT = 1
-
-# What may be told of a unit's risks: a number, or with several of them one each, or some by name.
-AnyRisk: TypeAlias = float | Sequence[float | None] | Mapping[str, float | None]
 
 
 class Ask(NamedTuple):
@@ -119,13 +112,7 @@ class Trial:
         if self.seed < 0:
             raise TrialError(f"seed must be at least 0, got {seed}")
         self.policy_text = policy if isinstance(policy, str) else policy_to_text(policy)
-        self._ready = prepare(self.policy, self.arms, "hold", limits=self.limits)
-        self._kernels = kernels_for(self._ready)
-        streams = trial_streams(self.seed, 0, len(self.arms))
-        self._memory = new_memory(streams.keys, streams.policy, widths(self._ready), len(self.limits))
-        self._risk_fields = risk_fields(len(self.limits))
-        self._known = (self._ready, self._memory, self.limits)
-        self._kernels.begin(*self._known)
+        self._allocator = Allocator(self.arms, self.limits, self.policy, risks=self.risks, seed=self.seed)
         self._units: dict[int, _Unit] = {}
         self.log: list[dict[str, Any]] = []
 
@@ -146,10 +133,10 @@ class Trial:
 
     def ask(self) -> Ask:
         """Give the next unit an arm, or say why none is given."""
-        k, none = self._kernels.decide(*self._known, self.round)
+        k, none = self._allocator.decide(self.round)
         if k < 0:
-            self.log.append({"event": "held", "none_permissible": bool(none)})
-            return Ask(None, None, self._hold_reason(k))
+            self.log.append({"event": "held", "none_permissible": none})
+            return Ask(None, None, self._allocator.hold_reason(k, self.round))
         number = self.round
         self._give(number, k)
         self.log.append({"event": "asked", "id": number, "arm": self.arms[k]})
@@ -167,37 +154,16 @@ class Trial:
         if unit is None:
             known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
             raise TrialError(f"no unit has the id {id!r}; {known}")
-        risks = self._read_risks(id, risk)
-        if reward is None and risks == [None] * len(risks):
-            raise TrialError(f"nothing was told of unit {id}; give reward=, risk= or both")
-        new_reward = _news(id, "reward", unit.reward, reward)
-        names = ONE_RISK if len(self.risks) == 1 else [f'risk "{name}"' for name in self.risks]
-        new_risks = [_news(id, *each) for each in zip(names, unit.risks, risks, strict=True)]
-        told: dict[str, Any] = {} if new_reward is None else {"reward": new_reward}
+        told = read_outcome(int(id), reward, risk, self.risks)
+        known = (unit.reward, *unit.risks)
+        parts = zip(outcome_names(self.risks), known, told, strict=True)
+        new_reward, *new_risks = [_news(id, *part) for part in parts]
+        news: dict[str, Any] = {} if new_reward is None else {"reward": new_reward}
         if any(value is not None for value in new_risks):
-            told["risk"] = self._logged(new_risks)
-        if told:
+            news["risk"] = self._logged(new_risks)
+        if news:
             self._learn(unit, new_reward, new_risks)
-            self.log.append({"event": "told", "id": int(id), **told})
-
-    def _read_risks(self, number: int, risk: Any) -> list[Any]:
-        """What was told of every risk, in order; None where nothing was."""
-        count = len(self.risks)
-        if risk is None:
-            return [None] * count
-        if isinstance(risk, Mapping):
-            for name in risk:
-                if name not in self.risks:
-                    raise TrialError(f'unit {number}: there is no risk "{name}"; {suggest(str(name), self.risks)}')
-            return [risk.get(name) for name in self.risks]
-        if count == 1:
-            return [risk]
-        if not isinstance(risk, Sequence | np.ndarray) or not is_listed(risk) or len(risk) != count:
-            raise TrialError(
-                f"unit {number}: risk must be {count} numbers ({', '.join(self.risks)}) or some of them by name, "
-                f'as {{"{self.risks[0]}": 0}}, got {risk!r}'
-            )
-        return list(risk)
+            self.log.append({"event": "told", "id": int(id), **news})
 
     def _logged(self, risks: Sequence[float | None]) -> Any:
         """News about risks as the log has it: the number of a single risk, those of several by name."""
@@ -207,10 +173,11 @@ class Trial:
 
     def explain(self) -> Explanation:
         """What is known of every arm now, who is permissible, and which arm the next `ask` gives, and why."""
-        return explain_state(self._ready, self._memory, self.round, self.limits, self.arms, self.risks)
+        return self._allocator.explain(self.round)
 
     def to_json(self) -> str:
         """The whole trial as a text; `from_json` goes on exactly as this one would."""
+        position = self._allocator.position
         document = {
             "format": FORMAT,
             "version": __version__,
@@ -220,8 +187,8 @@ class Trial:
             "policy": self.policy_text,
             "seed": self.seed,
             "log": self.log,
-            "stream": [int(word) for word in self._memory.streams[0]],
-            "bar": [float(self._memory.notes["bar"][0]), int(self._memory.notes["work"][0])],
+            "stream": list(position.words),
+            "bar": [position.bar, position.work],
         }
         return json.dumps(document, allow_nan=False)
 
@@ -234,12 +201,7 @@ class Trial:
             trial = Trial(document["arms"], document["alpha"], chosen, seed=document["seed"], risks=risks)
             for event in document["log"]:
                 trial._repeat(event)
-            for name, word in zip(STATE.names or (), document["stream"], strict=True):
-                trial._memory.streams[name] = word
-            bar, work = document["bar"]
-            if not (0.0 <= bar < 1.0 and work >= 0):
-                raise ValueError(f"bar must lie in [0, 1) and its work be at least 0, got {bar}, {work}")
-            trial._memory.notes["bar"], trial._memory.notes["work"] = bar, work
+            trial._allocator.position = Position(tuple(document["stream"]), *document["bar"])
         except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
         return trial
@@ -255,7 +217,7 @@ class Trial:
             if event["event"] == "told":
                 twin._repeat(event)
                 continue
-            k, _ = twin._kernels.decide(*twin._known, twin.round)
+            k, _ = twin._allocator.decide(twin.round)
             recomputed, logged = (self.arms[k] if k >= 0 else None), event.get("arm")
             if recomputed != logged:
                 differences.append(Difference(position, event.get("id"), logged, recomputed))
@@ -267,44 +229,18 @@ class Trial:
         if event["event"] == "asked":
             self._give(event["id"], self.arms.index(event["arm"]))
         elif event["event"] == "told":
-            self._learn(self._units[event["id"]], event.get("reward"), self._read_risks(event["id"], event.get("risk")))
+            number = event["id"]
+            reward, *risks = read_outcome(number, event.get("reward"), event.get("risk"), self.risks)
+            self._learn(self._units[number], reward, risks)
         self.log.append(dict(event))
 
     def _give(self, number: int, k: int) -> None:
-        arm = self._memory.arms[k]
-        self._units[number] = _Unit(k, int(arm["asked"]), None, [None] * len(self.risks))
-        arm["asked"] += 1
-        for name in ("reward", *self._risk_fields):
-            arm[name]["pending"] += 1
-        self._set_available(k)
+        self._units[number] = _Unit(k, self._allocator.give(k), None, [None] * len(self.risks))
 
     def _learn(self, unit: _Unit, reward: float | None, risks: Sequence[float | None]) -> None:
-        arm = self._memory.arms[unit.arm]
-        news = [math.nan if value is None else value for value in (reward, *risks)]
-        known = [math.nan if value is None else value for value in (unit.reward, *unit.risks)]
-        if reward is not None:
-            unit.reward = reward
-            arm["reward"]["pending"] -= 1
-        for j, (name, value) in enumerate(zip(self._risk_fields, risks, strict=True)):
-            if value is not None:
-                unit.risks[j] = value
-                arm[name]["pending"] -= 1
-        self._kernels.learn(
-            *self._known, unit.arm, unit.play, news[0], tuple(news[1:]), known[0], tuple(known[1:])
-        )  # fmt: skip
-        self._set_available(unit.arm)
-
-    def _set_available(self, k: int) -> None:
-        arm = self._memory.arms[k]
-        risks = [arm[name] for name in self._risk_fields]
-        arm["available"] = all(risk["pending"] < max(1, risk["plays"]) for risk in risks)
-        # A unit that is pending changes what an index sees, too; what was noted of arms no longer holds.
-        self._memory.notes["changed"] = EVERY
-
-    def _hold_reason(self, code: int) -> str:
-        if code == WAIT:
-            return "every arm that may be given waits for outcomes of units already given it; tell those first"
-        return self.explain().why
+        self._allocator.learn(unit.arm, unit.play, (unit.reward, *unit.risks), (reward, *risks))
+        unit.reward = unit.reward if reward is None else reward
+        unit.risks = [old if new is None else new for old, new in zip(unit.risks, risks, strict=True)]
 
 
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
@@ -320,15 +256,10 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
 
 def _news(number: int, name: str, known: float | None, told: float | None) -> float | None:
     """The value if it is news; None if nothing was told or the same is known; an error if it contradicts."""
-    if told is None:
-        return None
-    if isinstance(told, str):
-        raise TrialError(f"unit {number}: {name} must be a number in [0, 1], got {told!r}")
-    value = check_unit(f"unit {number}: {name}", told, TrialError)
-    if known is None:
-        return value
-    if known != value:
-        raise TrialError(f"unit {number} already has {name} {known:g}, got {value:g}; an outcome is told once")
+    if told is None or known is None:
+        return told
+    if known != told:
+        raise TrialError(f"unit {number} already has {name} {known:g}, got {told:g}; an outcome is told once")
     return None
 
 

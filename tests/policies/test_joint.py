@@ -131,7 +131,7 @@ def test_copies_of_the_best_arm_share_its_plays():
 
 def table_of(trial):
     """The counts of (reward, risk) = 00, 01, 10, 11 that joint-dirichlet keeps, per arm."""
-    return trial._memory.arms["reward"]["own"][:, TABLE : TABLE + 4]
+    return trial._allocator.memory.arms["reward"]["own"][:, TABLE : TABLE + 4]
 
 
 def counted(trial):
@@ -186,13 +186,13 @@ def test_outcomes_told_apart_late_and_out_of_order_make_the_same_table(seed, val
     # Read back: the very same numbers. Told together: the same, but for the rounding of sums in another order.
     again, together = Trial.from_json(trial.to_json()), told_together(trial)
     assert np.array_equal(table_of(again), table_of(trial))
-    assert again._memory.notes["bar"] == trial._memory.notes["bar"]
+    assert again._allocator.memory.notes["bar"] == trial._allocator.memory.notes["bar"]
     assert again.ask() == trial.ask()
     assert np.array_equal(table_of(together), table_of(trial))
     # After its own numbers about the bar, which depend on when decisions were made, those about the counts.
-    rewards = [each._memory.arms["reward"]["own"][:, CHANCE:] for each in (trial, together)]
+    rewards = [each._allocator.memory.arms["reward"]["own"][:, CHANCE:] for each in (trial, together)]
     assert rewards[0] == pytest.approx(rewards[1], rel=1e-9)
-    risks = [each._memory.arms["risk"]["own"] for each in (trial, together)]
+    risks = [each._allocator.memory.arms["risk"]["own"] for each in (trial, together)]
     assert risks[0] == pytest.approx(risks[1], rel=1e-9)
 
 
