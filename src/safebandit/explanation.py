@@ -193,6 +193,20 @@ def _why_arm(i: int, k: int, why: str, permissible: bool, available: bool, index
     return "permissible; another arm's reward index is larger"
 
 
+def gate_words(
+    i: int, considered: Considered, limits: tuple[float, ...], risks: Sequence[str], *, available: bool
+) -> str:
+    """Whether arm i may be given, and why, whoever is chosen."""
+    gate = _Gate(considered.bounds, limits, risks)
+    if not considered.permissible[i]:
+        return f"not permissible: {_what_forbids(i, gate)}"
+    if not available:
+        return "permissible, but waits for outcomes of units already given it"
+    if len(limits) > 1:
+        return "permissible: no lower risk index is above its alpha"
+    return f"permissible: lower risk index {considered.bounds[i, 0]:.4g} is at most alpha {limits[0]:g}"
+
+
 def _what_forbids(i: int, gate: _Gate) -> str:
     bounds = gate.bounds[i]
     if len(gate.limits) == 1:

@@ -155,8 +155,7 @@ class Trial:
             known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
             raise TrialError(f"no unit has the id {id!r}; {known}")
         told = read_outcome(int(id), reward, risk, self.risks)
-        known = (unit.reward, *unit.risks)
-        parts = zip(outcome_names(self.risks), known, told, strict=True)
+        parts = zip(outcome_names(self.risks), (unit.reward, *unit.risks), told, strict=True)
         new_reward, *new_risks = [_news(id, *part) for part in parts]
         news: dict[str, Any] = {} if new_reward is None else {"reward": new_reward}
         if any(value is not None for value in new_risks):

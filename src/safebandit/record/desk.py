@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safebandit.dispatch import formulas_hash
-from safebandit.errors import ConflictError, NotFoundError, TrialError
+from safebandit.errors import ConflictError, TrialError
 from safebandit.explanation import reason_of
 from safebandit.outcomes import outcome_names, read_outcome
 from safebandit.policies import WAIT
@@ -150,7 +150,7 @@ def _check_open(state: TrialState, what: str) -> None:
 
 def _known_unit(id: str, unit: Unit | None) -> Unit:
     if unit is None:
-        raise NotFoundError(f"no unit {str(id)[:200]!r} was given an arm; ask for it first")
+        raise TrialError(f"no unit {str(id)[:200]!r} was given an arm; ask for it first")
     return unit
 
 

@@ -154,6 +154,12 @@ class Ledger:
         with self.reading() as connection:
             return load_state(connection, name)
 
+    def plays(self, name: str) -> dict[str, int]:
+        """How many units each arm was given, withdrawn ones too."""
+        counted = sa.select(units.c.arm, sa.func.count()).where(units.c.trial == name).group_by(units.c.arm)
+        with self.reading() as connection:
+            return {row[0]: row[1] for row in connection.execute(counted)}
+
     def unit(self, name: str, id: str) -> Unit:
         """What is known of a unit."""
         with self.reading() as connection:

@@ -168,12 +168,13 @@ class Settings:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Settings:
         """As `to_dict` wrote it."""
+        values: dict[str, Any]
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
         return cls(limits=limits, **values)
 
 
-def _read_arms(arms: Sequence[str] | int) -> tuple[str, ...]:
+def _read_arms(arms: Any) -> tuple[str, ...]:
     if isinstance(arms, str) or not isinstance(arms, int | Sequence) or isinstance(arms, bool):
         raise TrialError(f"arms must be a list of names or a number of arms, got {arms!r}")
     if isinstance(arms, int):

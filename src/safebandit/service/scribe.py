@@ -1,0 +1,95 @@
+"""One thread that writes: requests that arrive together share a transaction, and so one wait for the disk."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+from safebandit.errors import RecordError, SafebanditError
+from safebandit.record.ledger import Ledger, Writing
+
+T = TypeVar("T")
+
+# At most so many requests share a transaction: others must not wait too long for the last of them.
+MOST_TOGETHER = 64
+
+
+class _Request(NamedTuple):
+    trial: str
+    work: Callable[[Writing], Any]
+    answer: Future[Any]
+
+
+class Scribe:
+    """Takes requests from any thread; an answer is given when what it says is on disk."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
+        self._thread.start()
+
+    def write(self, trial: str, work: Callable[[Writing], T]) -> Future[T]:
+        """Do `work` in a transaction, alone or with others; a request that is refused does not disturb them."""
+        if self._closed:
+            raise RecordError("the service is stopping; ask again when it is back")
+        answer: Future[T] = Future()
+        self._queue.put(_Request(trial, work, answer))
+        return answer
+
+    def close(self) -> None:
+        """Finish what was taken, and take no more."""
+        self._closed = True
+        self._queue.put(None)
+        self._thread.join()
+
+    @property
+    def waiting(self) -> int:
+        """How many requests have not been begun."""
+        return self._queue.qsize()
+
+    def _work(self) -> None:
+        running = True
+        while running:
+            batch: list[_Request] = []
+            request = self._queue.get()
+            while request is not None:
+                batch.append(request)
+                if len(batch) >= MOST_TOGETHER or self._queue.empty():
+                    break
+                request = self._queue.get()
+            running = request is not None
+            # One that was given up before it began is not written; from now on none can be.
+            begun = [each for each in batch if each.answer.set_running_or_notify_cancel()]
+            if begun:
+                # Trials in order: two processes that lock several never wait for each other in a ring.
+                self._write(sorted(begun, key=lambda each: each.trial))
+
+    def _write(self, batch: list[_Request]) -> None:
+        try:
+            with self._ledger.writing() as writing:
+                answers = [_try(request.work, writing) for request in batch]
+        except RecordError as failure:
+            answers = [(None, failure)] * len(batch)
+        except Exception as failure:  # noqa: BLE001  an error in one request is told to that request alone
+            if len(batch) > 1:
+                for request in batch:
+                    self._write([request])
+                return
+            answers = [(None, failure)]
+        for request, (value, problem) in zip(batch, answers, strict=True):
+            if problem is None:
+                request.answer.set_result(value)
+            else:
+                request.answer.set_exception(problem)
+
+
+def _try(work: Callable[[Writing], Any], writing: Writing) -> tuple[Any, Exception | None]:
+    try:
+        return work(writing), None
+    except SafebanditError as refusal:
+        return None, refusal
