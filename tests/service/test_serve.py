@@ -55,8 +55,7 @@ def test_other_addresses_need_a_key_before(tmp_path):
 def test_a_revoked_key_is_not_enough_for_other_addresses(tmp_path):
     database = str(tmp_path / "trials.db")
     made = safebandit("key", "new", "me", "--role", "admin", "--db", database).stdout
-    id = made.split("_")[1]
-    assert safebandit("key", "revoke", id, "--db", database).returncode == 0
+    assert safebandit("key", "revoke", made.split("_")[1], "--db", database).returncode == 0
     assert safebandit("serve", "--db", database, "--host", "0.0.0.0", "--port", "0").returncode == 2
 
 

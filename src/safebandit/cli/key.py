@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Annotated, Any
 
 import typer
@@ -35,12 +36,12 @@ def list_keys(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> None:
     """List the keys: id, name, role and whether each works; never a secret."""
-    from safebandit.cli.show import console, print_json
+    from safebandit.cli.show import console
 
     with _keys(db, create=False) as keys:
         known = keys.all()
     if json:
-        print_json([[{**each._asdict(), "works": each.works} for each in known]])
+        typer.echo(dumps([{**each._asdict(), "works": each.works} for each in known]))
         return
     from rich.table import Table
     from rich.text import Text

@@ -82,30 +82,30 @@ class Watch:
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
-        id = _request_id(scope)
+        request_id = _request_id(scope)
         status = 0
 
         async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _with_headers(message.get("headers", []), id)
+                message["headers"] = _with_headers(message.get("headers", []), request_id)
             await send(message)
 
         try:
             await self._app(scope, receive, watched)
         except Exception:
-            log.exception("an unexpected error", extra={"fields": {"request": id, "route": route_of(scope)}})
+            log.exception("an unexpected error", extra={"fields": {"request": request_id, "route": route_of(scope)}})
             if status == 0:
-                message = f"the service failed; its log says why, under request {id}"
+                message = f"the service failed; its log says why, under request {request_id}"
                 await answer(500, "failed", message)(scope, receive, watched)
             else:
                 # What was begun cannot be taken back: the connection is cut, so that nobody takes it for whole.
                 raise
         finally:
-            self._note(scope, status, time.perf_counter() - begun, id)
+            self._note(scope, status, time.perf_counter() - begun, request_id)
 
-    def _note(self, scope: Scope, status: int, seconds: float, id: str) -> None:
+    def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         route = route_of(scope)
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.request(method, route, status, seconds)
@@ -115,7 +115,7 @@ class Watch:
             "status": status,
             "milliseconds": round(1000 * seconds, 2),
             "key": scope.get(KEY_ID),
-            "request": id,
+            "request": request_id,
         }
         log.info("request", extra={"fields": fields})
 
@@ -130,8 +130,8 @@ def _request_id(scope: Scope) -> str:
     return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
-def _with_headers(headers: Any, id: str) -> list[tuple[bytes, bytes]]:
+def _with_headers(headers: Any, request_id: str) -> list[tuple[bytes, bytes]]:
     given = list(headers)
     said = {name.lower() for name, _ in given}
     added = [header for header in (*_HEADERS, _NO_STORE) if header[0] not in said]
-    return [*given, *added, (b"x-request-id", id.encode())]
+    return [*given, *added, (b"x-request-id", request_id.encode())]

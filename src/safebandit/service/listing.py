@@ -6,8 +6,9 @@ import json
 
 import sqlalchemy as sa
 
-from safebandit.record.database import trials, units
+from safebandit.record.database import events, trials, units
 from safebandit.record.ledger import Ledger, trial_row
+from safebandit.record.settings import Settings
 from safebandit.service.schemas import PendingUnit, TrialLine
 
 
@@ -28,6 +29,15 @@ def _line(name: str, status: str, text: str) -> TrialLine:
         pending=state["waiting"],
         holding=status == "open" and state["last_kind"] == "held",
     )
+
+
+def alpha_at(ledger: Ledger, trial: str, number: int) -> list[float]:
+    """The limits that were in force when this event was written."""
+    settled = events.c.kind.in_(["created", "amended"])
+    wanted = sa.select(events.c.body).where(events.c.trial == trial, events.c.number <= number, settled)
+    with ledger.reading() as connection:
+        body = connection.scalar(wanted.order_by(events.c.number.desc()).limit(1))
+    return list(Settings.from_dict(json.loads(str(body))["settings"]).limits)
 
 
 def pending_units(ledger: Ledger, trial: str, *, after: int, limit: int) -> list[PendingUnit]:

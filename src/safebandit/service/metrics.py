@@ -44,7 +44,7 @@ class Metrics:
         """All of it, as Prometheus reads it; pending units are those that the record has now."""
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             everyone = CollectorRegistry()
-            MultiProcessCollector(everyone)
+            MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         else:
             everyone = self._registry
         # Read when asked for, not counted: every process gives the same numbers, so they are not added up.

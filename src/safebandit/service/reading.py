@@ -77,6 +77,7 @@ def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _
         given_up=found.lost_at is not None,
         reward=reward,
         risk=dict(zip(ledger.state(trial).settings.risks, risks, strict=True)),
+        alpha=listing.alpha_at(ledger, trial, found.asked_at),
         decision=decision,
     )
 

@@ -6,7 +6,6 @@ import ipaddress
 import signal
 import socket
 from collections.abc import Callable
-from types import FrameType
 from typing import NamedTuple
 
 import uvicorn
@@ -68,7 +67,7 @@ def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
     return 0 if server.started else 1
 
 
-def _nothing(number: int, frame: FrameType | None) -> None:
+def _nothing(*_: object) -> None:
     """Leave stopping to Uvicorn."""
 
 

@@ -225,6 +225,7 @@ class UnitAnswer(Answer):
     given_up: bool
     reward: float | None
     risk: dict[str, float | None]
+    alpha: Annotated[list[float], Field(description="As it was when the arm was decided.")]
     decision: EventAnswer
 
 

@@ -10,7 +10,6 @@ import tempfile
 import threading
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType
 from typing import Any
 
 from safebandit.service.limits import Limits
@@ -62,7 +61,7 @@ class _Supervisor:
         process.start()
         return process
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self, *_: object) -> None:
         self._stopping = True
         self._wake.send(None)
 
@@ -72,7 +71,7 @@ def _forget(process: SpawnProcess) -> None:
     from prometheus_client.multiprocess import mark_process_dead
 
     if process.pid is not None:
-        mark_process_dead(process.pid)
+        mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
 def _work(alive: Connection, database: str, listener: socket.socket, limits: Limits) -> None:
