@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import socket
+import sys
 import threading
+import types
 
 import httpx
 import pytest
@@ -64,6 +67,19 @@ def serving(database, limits: Limits = WIDE):
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _export():
+    """A stand-in, for as long as there is no export."""
+    if importlib.util.find_spec("safebandit.record.export") is not None:
+        yield
+        return
+    module = types.ModuleType("safebandit.record.export")
+    module.export = lambda ledger, name, kind: f"{name} {kind} {ledger.state(name).number}".encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "safebandit.record.export", module)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -12,6 +12,7 @@ from safebandit.record.ledger import Allocation, Receipt, Writing
 from safebandit.record.settings import Settings
 from safebandit.service import schemas
 from safebandit.service.access import Asker, Manager, Teller
+from safebandit.service.keys import Key
 from safebandit.service.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
@@ -110,18 +111,34 @@ async def amend(
     return await _receipt(request, response, trial, work)
 
 
-@router.post("/trials/{trial}/{change}", status_code=201, responses=_SAME_AGAIN)
-async def set_status(
-    trial: TrialInPath,
-    change: Literal["pause", "resume", "close"],
-    body: schemas.StatusChange,
-    request: Request,
-    response: Response,
-    key: Manager,
+async def _set_status(
+    change: str, trial: str, body: schemas.StatusChange, request: Request, response: Response, key: Key
 ) -> ReceiptAnswer:
-    """Pause a trial, resume it, or close it for good; outcomes are taken in any case."""
-
     def work(writing: Writing) -> Receipt:
         return writing.set_status(trial, change, reason=body.reason, actor=key.name)
 
     return await _receipt(request, response, trial, work)
+
+
+@router.post("/trials/{trial}/pause", status_code=201, responses=_SAME_AGAIN)
+async def pause(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give no arms until the trial is resumed; outcomes are still taken."""
+    return await _set_status("pause", trial, body, request, response, key)
+
+
+@router.post("/trials/{trial}/resume", status_code=201, responses=_SAME_AGAIN)
+async def resume(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give arms again."""
+    return await _set_status("resume", trial, body, request, response, key)
+
+
+@router.post("/trials/{trial}/close", status_code=201, responses=_SAME_AGAIN)
+async def close(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give no more arms, ever; outcomes are still taken."""
+    return await _set_status("close", trial, body, request, response, key)

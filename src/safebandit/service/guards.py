@@ -14,13 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from safebandit.service.logs import log
 from safebandit.service.metrics import Metrics
-from safebandit.service.problems import answer
+from safebandit.service.problems import METHODS, answer
 
 BODY_BYTES = 64 * 1024
 # Where the key's id is noted for the log.
 KEY_ID = "safebandit.key"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # Only what this service itself serves is loaded, nothing of it in another's frame, and nothing is kept.
 _HEADERS = [
     (
@@ -107,7 +106,7 @@ class Watch:
 
     def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         route = route_of(scope)
-        method = scope["method"] if scope["method"] in _METHODS else "other"
+        method = scope["method"] if scope["method"] in METHODS else "other"
         self._metrics.request(method, route, status, seconds)
         fields = {
             "method": method,

@@ -8,10 +8,12 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from safebandit.errors import ConflictError, NotFoundError, RecordError, SafebanditError
 from safebandit.service.logs import log
 
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Seconds after which a database that failed is asked again.
 RETRY_SECONDS = 1
 
@@ -61,14 +63,22 @@ def register(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
-        status, message = error.status_code, str(error.detail)
+        status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
         if status == 400 and isinstance(error.__cause__, ValueError | RecursionError):
             status, message = 422, f"the body must be JSON in UTF-8, not too deep: {error.__cause__}"
         elif status == 404:
             message = "there is no such path; /v1/openapi.json lists what there is"
         elif status == 405:
-            message = f"this path does not take {request.method[:10]!r}; see the header Allow"
-        return answer(status, "refused", message, dict(error.headers or {}))
+            headers["Allow"] = ", ".join(_taken(request))
+            message = f"this path does not take {request.method[:10]!r}; it takes {headers['Allow']}"
+        return answer(status, "refused", message, headers)
+
+
+def _taken(request: Request) -> list[str]:
+    """The methods that a path takes: each may have a route of its own."""
+    asked = ({**request.scope, "method": method} for method in METHODS)
+    routes = request.app.router.routes
+    return [scope["method"] for scope in asked if any(route.matches(scope)[0] == Match.FULL for route in routes)]
 
 
 def _unavailable(error: RecordError) -> JSONResponse:
