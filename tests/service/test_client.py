@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import pickle
 import threading
@@ -12,6 +13,7 @@ import pytest
 import safebandit as sb
 from safebandit import connection
 from safebandit.errors import AccessError, ConflictError, NotFoundError, PolicyError, RecordError, TrialError
+from safebandit.record.ledger import Writing
 
 NAMES = itertools.count()
 
@@ -22,7 +24,6 @@ class Flaky(httpx.BaseTransport):
     def __init__(self, faults) -> None:
         self._network = httpx.HTTPTransport()
         self._faults = iter(faults)
-        self.sent = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         fault = next(self._faults, None)
@@ -30,7 +31,6 @@ class Flaky(httpx.BaseTransport):
             raise httpx.ConnectError("connection refused")
         if isinstance(fault, int):
             return httpx.Response(fault, headers={"Retry-After": "0"}, json={"error": "refused", "message": "busy"})
-        self.sent += 1
         response = self._network.handle_request(request)
         response.read()
         if fault == "lost":
@@ -114,10 +114,9 @@ def test_everything_else(connect):
     live.amend(reason="protocol 2", add=["very high"])
     live.close(reason="done")
     assert live.overview()["title"] == "A title"
-    kinds = "created asked asked told corrected,given up,paused resumed amended closed"
     assert [event["kind"] for event in live.log()] == [
         "created", "asked", "asked", "told", "corrected", "given up", "paused", "resumed", "amended", "closed",
-    ], kinds  # fmt: skip
+    ]  # fmt: skip
     assert [event["number"] for event in live.log(after=8)] == [9, 10]
     assert live.verify()["holds"]
     assert not live.verify(expected="0" * 64)["holds"]
@@ -126,9 +125,8 @@ def test_everything_else(connect):
 def test_the_log_is_fetched_page_by_page(connect, served):
     live = new_trial(connect())
     for unit in range(1001):
-        served.app.state.scribe.write(
-            live.name, lambda writing, unit=unit: writing.ask(live.name, str(unit), actor="x")
-        )
+        ask = functools.partial(Writing.ask, name=live.name, unit=str(unit), actor="x")
+        served.app.state.scribe.write(live.name, ask)
     live.ask("last")
     assert [event["number"] for event in live.log()] == list(range(1, 1004))
 
@@ -198,14 +196,9 @@ def test_what_cannot_be_repeated_is_not_sent_again(connect):
     live = new_trial(connect())
     live.ask("1")
     live.tell("1", reward=1, risk=1)
-    transport = Flaky(["unreachable", 429, "lost"])
-    with sb.Client(
-        live._connection.url, live._connection._http.headers["authorization"][7:], transport=transport
-    ) as other:
-        with pytest.raises(RecordError, match="look at the trial's log before asking again"):
-            other.trial(live.name).correct("1", risk=0, reason="typing")
-        assert transport.sent == 1
-    assert [event["kind"] for event in live.log()][-1] == "corrected"
+    with pytest.raises(RecordError, match="look at the trial's log before asking again"):
+        connect(faults=["unreachable", 429, "lost"]).trial(live.name).correct("1", risk=0, reason="typing")
+    assert [event["kind"] for event in live.log()] == ["created", "asked", "told", "corrected"]
 
 
 def test_patience_ends(connect):
@@ -245,7 +238,7 @@ def test_something_else_at_the_address_is_a_clear_error(served):
     for status in (200, 404):
         with (
             sb.Client(served.url, "sb_x", transport=Other(status)) as client,
-            pytest.raises(RecordError, match="not as safebandit|not answer as safebandit"),
+            pytest.raises(RecordError, match=r"not (answer )?as safebandit"),
         ):
             client.trials()
 
