@@ -208,6 +208,8 @@ class Writing:
             self._touched[name] = TrialState(name, settings)
             self._units[name] = UnitsInDatabase(self._connection, name)
             return self._append(self._touched[name], desk.create(settings), actor)
+        if self._event(name, 1).content["settings"] == settings.to_dict():
+            return Receipt(state.number, False)
         raise ConflictError(f'there is a trial "{name}" already, with {state.units} units; give another name')
 
     def ask(self, name: str, unit: str, *, actor: str) -> Allocation:
