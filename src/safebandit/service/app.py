@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 
 from safebandit.record.ledger import Ledger
-from safebandit.service import api, problems
+from safebandit.service import api, pages, problems
 from safebandit.service.keys import Keys
 from safebandit.service.scribe import Scribe
 from safebandit.version import __version__
@@ -37,4 +38,6 @@ def create_app(database: str) -> FastAPI:
     )
     problems.register(app)
     app.include_router(api.router)
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     return app
