@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +52,16 @@ def moment(time: str) -> str:
     return f"{time[:10]} {time[11:19]} UTC"
 
 
+def visible(text: str) -> str:
+    """A text whose marks that turn the direction of writing are spelt out: they would turn the words around it, too.
+
+    >>> visible("dose \u202e")
+    'dose ‹U+202E›'
+    """
+    return _TURNING.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
+
+
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _environment = Environment(
     loader=FileSystemLoader(FOLDER / "templates"),
     autoescape=True,
@@ -65,6 +76,7 @@ _environment.filters |= {
     "interval": charts.interval,
     "moment": moment,
     "share": charts.share,
+    "visible": visible,
 }
 _templates = Jinja2Templates(env=_environment)
 

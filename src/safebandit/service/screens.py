@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from fastapi import Request, Response
 
 from safebandit.policies import POLICIES
+from safebandit.record.overview import Overview
 from safebandit.record.settings import LOST
 from safebandit.service import charts, views
 from safebandit.service.keys import ROLES, Key
@@ -118,9 +119,13 @@ def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
         "spans": allocation.spans(seen.units),
         "counts": list(zip(*allocation.arms.values(), strict=True)),
         "panels": [charts.reward_panel(seen), *charts.risk_panels(seen)],
-        # Where a policy draws nothing, the chances are 0 and 1: they would tell which arm comes next.
-        "chances": seen.propensities != "exact",
+        "chances": _tells_nothing(seen),
     }
+
+
+def _tells_nothing(seen: Overview) -> bool:
+    """Whether the chances may be shown: one that is 1 tells which arm comes next."""
+    return all(arm.propensity < 1 for arm in seen.arms)
 
 
 class Hold(NamedTuple):
@@ -131,21 +136,23 @@ class Hold(NamedTuple):
     why: str
 
 
-def _hold(head: views.Head, seen: Any) -> Hold | None:
+def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
     if head.status != "open":
         return None
     if head.red:
-        return Hold(
-            True,
-            "On hold: no arm is permissible",
-            f"{head.holding}. It goes on when an amendment, or an outcome told late, makes an arm permissible.",
-        )
+        why = _sentence(str(head.holding).removeprefix("no arm is permissible: "))
+        remedy = "It goes on when an amendment, or an outcome told late, makes an arm permissible."
+        return Hold(True, "On hold: no arm is permissible", f"{why} {remedy}")
     if seen is not None and not any(arm.permissible for arm in seen.arms):
-        reasons = "; ".join(f"{arm.arm}: {arm.why}" for arm in seen.arms[:5] if arm.active)
+        reasons = "; ".join(f"{arm.arm}: {arm.why}" for arm in [arm for arm in seen.arms if arm.active][:5])
         return Hold(True, "No arm is permissible at present", reasons)
     if head.holding:
-        return Hold(False, "Waiting for outcomes", f"{head.holding}; tell those first.")
+        return Hold(False, "Waiting for outcomes", _sentence(f"{head.holding}; tell those first"))
     return None
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def arms_screen(request: Request, key: Key, name: str) -> Response:
@@ -153,7 +160,7 @@ def arms_screen(request: Request, key: Key, name: str) -> Response:
     ledger = request.app.state.ledger
     head = views.head(ledger, name)
     seen = views.glances_of(ledger).at(head).overview
-    chances = seen.propensities != "exact"
+    chances = _tells_nothing(seen)
     return render(request, "arms.html", key=key, head=head, glance=seen, arms=seen.arms, chances=chances)
 
 

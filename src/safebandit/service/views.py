@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError
-from safebandit.outcomes import outcome_names
 from safebandit.record.database import events, trials, units
 from safebandit.record.events import Event
 from safebandit.record.ledger import Ledger, trial_row
@@ -165,7 +164,7 @@ def waiting(ledger: Ledger, seen: Head, *, most: int) -> list[Waiting]:
         .order_by(units.c.round)
         .limit(most)
     )
-    names = outcome_names(seen.settings.risks)
+    names = ["reward", *seen.settings.risks]
     with ledger.reading() as connection:
         return [
             Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome))
