@@ -35,14 +35,14 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
     """Create a trial."""
     try:
         name = check_name(text(form, "name").strip())
-        risks = lines(form, "risks")
+        cap = whole(form, "pending_cap", "pending units per arm")
         settings = Settings.read(
             lines(form, "arms"),
             numbers(form, "alpha"),
-            risks=risks or None,
+            risks=lines(form, "risks") or None,
             policy=text(form, "policy").strip() or None,
             seed=whole(form, "seed", "seed"),
-            pending_cap=whole(form, "pending_cap", "pending units per arm") or 1,
+            pending_cap=1 if cap is None else cap,
             lost=text(form, "lost") or "harm",
             title=text(form, "title").strip(),
         )

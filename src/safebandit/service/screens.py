@@ -119,11 +119,11 @@ def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
         "spans": allocation.spans(seen.units),
         "counts": list(zip(*allocation.arms.values(), strict=True)),
         "panels": [charts.reward_panel(seen), *charts.risk_panels(seen)],
-        "chances": _tells_nothing(seen),
+        "chances": chances_shown(seen),
     }
 
 
-def _tells_nothing(seen: Overview) -> bool:
+def chances_shown(seen: Overview) -> bool:
     """Whether the chances may be shown: one that is 1 tells which arm comes next."""
     return all(arm.propensity < 1 for arm in seen.arms)
 
@@ -160,7 +160,7 @@ def arms_screen(request: Request, key: Key, name: str) -> Response:
     ledger = request.app.state.ledger
     head = views.head(ledger, name)
     seen = views.glances_of(ledger).at(head).overview
-    chances = _tells_nothing(seen)
+    chances = chances_shown(seen)
     return render(request, "arms.html", key=key, head=head, glance=seen, arms=seen.arms, chances=chances)
 
 
