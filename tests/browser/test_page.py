@@ -176,7 +176,14 @@ def test_waiting_for_outcomes_is_amber(visits, service):
 
 def test_markup_in_names_is_text(visits, hostile):
     page = visits.new("admin", "/trials/hostile")
-    for path in ("/trials/hostile", "/trials/hostile/log", "/trials/hostile/log/2", "/trials/hostile/arms", "/"):
+    for path in (
+        "/trials/hostile",
+        "/trials/hostile/log",
+        "/trials/hostile/log/2",
+        "/trials/hostile/arms",
+        "/trials/hostile/units",
+        "/",
+    ):
         page.goto(path)
         assert page.evaluate("window.harmed === undefined"), path
         assert page.locator("main img, main script, main b, main h1 b").count() == 0, path
@@ -278,7 +285,7 @@ def test_tab_reaches_the_ask_form_and_its_focus_is_seen(visits, played):
 def test_no_page_scrolls_sideways(visits, hostile, held, played, width):
     page = visits.new("admin", width=width)
     paths = ["/", "/keys", *(f"/trials/{name}" for name in ("played", "held", "hostile"))]
-    for path in [*paths, "/trials/hostile/log", "/trials/hostile/log/2", "/trials/hostile/arms"]:
+    for path in [*paths, *(f"/trials/hostile/{part}" for part in ("log", "log/2", "arms", "units"))]:
         page.goto(path)
         page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -51,6 +51,8 @@ ALLOWED = {
     "/trials/knee": set(ROLES),
     "/trials/knee/live": set(ROLES),
     "/trials/knee/arms": {"admin", "viewer", "auditor"},
+    "/trials/knee/units": {"admin", "auditor"},
+    "/trials/knee/units?unit=unit-3": {"admin", "auditor"},
     "/trials/knee/log": {"admin", "auditor"},
     "/trials/knee/log/2": {"admin", "auditor"},
     "/keys": {"admin"},
@@ -202,6 +204,16 @@ def test_the_log_is_paged(service, sign_in):
     last = service.ledger.state("knee").number
     assert first == list(range(last, last - screens.PER_PAGE, -1))
     assert [int(n) for n in numbers.findall(client.get("/trials/knee/log?before=3").text)] == [2, 1]
+
+
+def test_units_are_listed_and_found(service, sign_in):
+    client = sign_in("auditor")
+    rows = re.compile(r'title="(unit-\w+)">')
+    assert rows.findall(client.get("/trials/knee/units?before=4").text) == ["unit-3", "unit-2", "unit-1"]
+    found = client.get("/trials/knee/units?unit=unit-late").text
+    assert rows.findall(found) == ["unit-late"]
+    assert "pending" in found
+    assert client.get("/trials/knee/units?unit=never").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from safebandit.service.words import said
 STATIC = FOLDER / "static"
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
-_OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms)?|keys)?")
+_OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
 # What those who may ask but not read the log are shown again of what they did.
 _DESK = ("asked", "held", "told")
 
@@ -94,6 +94,14 @@ def arms(trial: str, request: Request, key: Reader) -> Response:
     return screens.arms_screen(request, key, trial)
 
 
+@router.get("/trials/{trial}/units")
+def units(
+    trial: str, request: Request, key: Auditor, unit: str = "", before: Annotated[int | None, Query(ge=1)] = None
+) -> Response:
+    """Units and what is known of each, the last first."""
+    return screens.units_screen(request, key, trial, unit, before)
+
+
 @router.get("/trials/{trial}/log")
 def log(trial: str, request: Request, key: Auditor, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
     """The log, the newest event first."""
@@ -106,9 +114,9 @@ def event(trial: str, number: int, request: Request, key: Auditor) -> Response:
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
     found = ledger.event(trial, number)
-    body = json.dumps(found.content, indent=2, ensure_ascii=False)
-    words = said(found, head.settings.risks)
-    return render(request, "event.html", key=key, head=head, event=found, said=words, body=body)
+    content, words = found.content, said(found, head.settings.risks)
+    body = json.dumps(content, indent=2, ensure_ascii=False)
+    return render(request, "event.html", key=key, head=head, event=found, content=content, said=words, body=body)
 
 
 @router.get("/keys")

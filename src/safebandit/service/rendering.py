@@ -73,6 +73,7 @@ _environment.globals |= {"package_version": __version__}
 _environment.filters |= {
     "age": age,
     "alpha": lambda limits: show_alpha(tuple(limits)),
+    "index": lambda value: value if isinstance(value, str) else charts.share(value),
     "interval": charts.interval,
     "moment": moment,
     "share": charts.share,

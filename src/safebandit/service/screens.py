@@ -94,7 +94,7 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
     ledger = request.app.state.ledger
     context: dict[str, Any] = {"key": key, "head": head, "mark": str(head.number), "glance": None}
     if key.may("read"):
-        glance = views.glances_of(ledger).at(head, fresh=fresh)
+        glance = views.glance_at(ledger, head, fresh=fresh)
         context |= {"mark": str(glance.overview.events), **_glance_context(glance, single=key.may("log"))}
     if key.may("log"):
         context["waiting"] = views.waiting(ledger, head, most=MOST_WAITING)
@@ -159,7 +159,7 @@ def arms_screen(request: Request, key: Key, name: str) -> Response:
     """Every arm of a trial, however many."""
     ledger = request.app.state.ledger
     head = views.head(ledger, name)
-    seen = views.glances_of(ledger).at(head).overview
+    seen = views.glance_at(ledger, head).overview
     chances = chances_shown(seen)
     return render(request, "arms.html", key=key, head=head, glance=seen, arms=seen.arms, chances=chances)
 
@@ -169,7 +169,16 @@ def log_screen(request: Request, key: Key, name: str, before: int | None) -> Res
     ledger = request.app.state.ledger
     head = views.head(ledger, name)
     events = views.log(ledger, name, before=before, most=PER_PAGE)
-    return render(request, "log.html", key=key, head=head, log=worded(events, head), before=before, per_page=PER_PAGE)
+    return render(request, "log.html", key=key, head=head, log=worded(events, head), before=before)
+
+
+def units_screen(request: Request, key: Key, name: str, unit: str, before: int | None) -> Response:
+    """A page of the units, or one that was looked for."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, name)
+    found = [ledger.unit(name, unit)] if unit else views.listed(ledger, name, before=before, most=PER_PAGE)
+    older = not unit and bool(found) and found[-1].round > 1
+    return render(request, "units.html", key=key, head=head, units=found, unit=unit, before=before, older=older)
 
 
 def keys_screen(

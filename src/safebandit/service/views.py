@@ -17,6 +17,7 @@ from safebandit.record.events import Event
 from safebandit.record.ledger import Ledger, trial_row
 from safebandit.record.overview import Overview, overview
 from safebandit.record.settings import Settings
+from safebandit.record.units import Unit
 from safebandit.service.charts import Allocation
 
 # A picture of the allocation has at most so many blocks, none of fewer rounds than the second number: those who may
@@ -91,12 +92,11 @@ def _head(connection: sa.Connection, row: Any) -> Head:
 class Glances:
     """Glances of the trials of one record, shared by all who look."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self) -> None:
         self._kept: dict[str, tuple[float, Glance]] = {}
         self._lock = threading.Lock()
 
-    def at(self, seen: Head, *, fresh: bool = True) -> Glance:
+    def at(self, ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
         """A trial at a glance; one that is not `fresh` may be a moment old."""
         with self._lock:
             made, glance = self._kept.get(seen.name, (-math.inf, None))
@@ -104,8 +104,8 @@ class Glances:
             young = not fresh and time.monotonic() - made < GLANCE_SECONDS
             if glance.overview.events == seen.number or young:
                 return glance
-        whole = overview(self._ledger, seen.name)
-        glance = Glance(whole, allocation(self._ledger, seen.name, whole))
+        whole = overview(ledger, seen.name)
+        glance = Glance(whole, allocation(ledger, seen.name, whole))
         with self._lock:
             if len(self._kept) > 100:
                 self._kept.clear()
@@ -113,12 +113,12 @@ class Glances:
         return glance
 
 
-_glances: weakref.WeakKeyDictionary[Ledger, Glances] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Ledger, Glances] = weakref.WeakKeyDictionary()
 
 
-def glances_of(ledger: Ledger) -> Glances:
-    """The glances of a record, the same for all requests."""
-    return _glances.setdefault(ledger, Glances(ledger))
+def glance_at(ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
+    """A trial at a glance, kept for all requests."""
+    return _kept.setdefault(ledger, Glances()).at(ledger, seen, fresh=fresh)
 
 
 def allocation(ledger: Ledger, name: str, seen: Overview) -> Allocation:
@@ -174,6 +174,19 @@ def waiting(ledger: Ledger, seen: Head, *, most: int) -> list[Waiting]:
 
 def _missing(names: list[str], outcome: str) -> str:
     return ", ".join(name for name, value in zip(names, json.loads(outcome), strict=True) if value is None)
+
+
+def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Unit]:
+    """Units of a trial, the last first, those of rounds before a number if one is given."""
+    wanted = sa.select(units).where(units.c.trial == name).order_by(units.c.round.desc()).limit(most)
+    if before is not None:
+        wanted = wanted.where(units.c.round < before)
+    with ledger.reading() as connection:
+        rows = connection.execute(wanted).all()
+    return [
+        Unit(row.id, row.arm, row.round, row.play, row.asked_at, json.loads(row.outcome), lost_at=row.lost_at)
+        for row in rows
+    ]
 
 
 def log(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Event]:
