@@ -7,9 +7,10 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 
 from safebandit.record.ledger import Ledger
-from safebandit.service import api, keyring, probes, problems, reading
+from safebandit.service import api, keyring, pages, probes, problems, reading
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.limits import Buckets, Limits
@@ -47,8 +48,9 @@ def create_app(database: str, *, limits: Limits | None = None) -> FastAPI:
     app.state.requests_of_keys = Buckets(limits.rate, limits.burst)
     app.state.failures_of_addresses = Buckets(limits.failures, limits.failures_burst)
     problems.register(app)
-    for router in (api.router, reading.router, keyring.router, probes.router):
+    for router in (api.router, reading.router, keyring.router, probes.router, pages.router):
         app.include_router(router)
+    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     # The last one added stands first.
     app.add_middleware(BodyLimit)
     app.add_middleware(Watch, metrics=metrics)
