@@ -20,7 +20,7 @@ from safebandit.dispatch import generic, inlined, woven
 from safebandit.indices.bayes import BayesUpper
 from safebandit.indices.interface import line, line_until, lower_near, steady, upper_near
 from safebandit.indices.kl import KLLower, KLUpper, tangent
-from safebandit.streams import Stream, uniform
+from safebandit.streams import Stream, wins_tie
 
 # Values this close are equal: they come from iterations that may end a little apart.
 TIE = 1e-9
@@ -29,6 +29,8 @@ MARGIN = 2e-9
 BETTER = 1e-12
 # A line this close to its index is not drawn anew.
 LOOSE = 1e-7
+# At such a price lines would lose digits.
+DEAR = 1e4
 
 
 class Mixture(NamedTuple):
@@ -131,16 +133,41 @@ def _compute_every_index(policy: Any, state: State, t: int, alpha: float) -> Non
 
 @woven
 def _draw_lines(policy: Any, state: State, k: int, t: int, x: float, alpha: float) -> None:
-    """A line above a computed arm's reward index, and one below its risk index, over log t."""
+    """A line above a computed arm's reward index, and one below its risk index, over log t; unless they are close."""
     arm, place, until = at(state.first, k), at(state.front, k), state.notes.until
-    risk = arm.risk_reach + arm.risk_slope * x
-    if place.reach + place.slope * x < arm.ceiling + LOOSE and risk > arm.risk_bound - LOOSE:
+    reward, risk = arm.reward_reach + arm.reward_slope * x, arm.risk_reach + arm.risk_slope * x
+    if place.reach < np.inf and reward < arm.ceiling + LOOSE and risk > arm.risk_bound - LOOSE:
         return
-    place.reach, place.slope = line(policy.reward, arm.reward, t, until, arm.ceiling, state.stream)
+    arm.reward_reach, arm.reward_slope = line(policy.reward, arm.reward, t, until, arm.ceiling, state.stream)
     if k == policy.safe_arm:
         arm.risk_reach, arm.risk_slope = policy.safe_risk, 0.0
     else:
         arm.risk_reach, arm.risk_slope = risk_line(policy.risk, arm.risk, t, until, alpha, arm.risk_bound, state.stream)
+    _set_front(state, k, alpha)
+
+
+@inlined
+def _set_front(state: State, k: int, alpha: float) -> None:
+    """The line above what an arm is worth, at the price that was noted."""
+    arm, place, price = at(state.first, k), at(state.front, k), state.notes.price
+    place.reach = arm.reward_reach - price * (arm.risk_reach - alpha)
+    place.slope = arm.reward_slope - price * arm.risk_slope
+
+
+@inlined
+def _note_price(state: State, price: float, alpha: float) -> None:
+    state.notes.price = price
+    state.notes.work = 0
+    for k in range(state.size):
+        if at(state.front, k).reach < np.inf:
+            _set_front(state, k, alpha)
+
+
+@inlined
+def _bar(state: State, mixture: Mixture, alpha: float) -> float:
+    """What the line in front must reach for the arm to be worth the mixture's value; risk indices lie in [0, 1]."""
+    dearer = mixture.price - state.notes.price
+    return mixture.value - MARGIN - max(dearer * alpha, dearer * (alpha - 1.0))
 
 
 @woven
@@ -169,6 +196,9 @@ def best_mixture(policy: Any, state: State, t: int, alpha: float) -> Mixture:
         if tied:
             mixture = _one_of_the_tied(state, t, alpha, mixture)
         notes.leader, notes.top = mixture.safe, mixture.other
+        # So often the front did not tell that an arm is worth less.
+        if notes.work > state.size and mixture.price < DEAR:
+            _note_price(state, mixture.price, alpha)
     return mixture
 
 
@@ -228,17 +258,19 @@ def _best_safe_arm(policy: Any, state: State, t: int, alpha: float) -> Mixture:
 def _improve(policy: Any, state: State, t: int, alpha: float, mixture: Mixture) -> tuple[Mixture, bool]:
     """Let arms in that better a mixture, until none of all does; and whether there may be others of the same value."""
     x, k, left, lets, tied = math.log(t), -1, state.size, 2 * state.size + 64, False
+    bar = _bar(state, mixture, alpha)
     while left > 0:
         k, left = (k + 1 if k + 1 < state.size else 0), left - 1
-        place, arm = at(state.front, k), at(state.first, k)
-        reach, floor = place.reach + place.slope * x, mixture.value - MARGIN
-        # Risks are at least 0.
-        if reach + mixture.price * alpha < floor or k in (mixture.safe, mixture.other):
+        place = at(state.front, k)
+        if place.reach + place.slope * x < bar or k in (mixture.safe, mixture.other):
             continue
+        arm, floor = at(state.first, k), mixture.value - MARGIN
         if place.mark != t:
-            if reach - mixture.price * (arm.risk_reach + arm.risk_slope * x - alpha) < floor:
+            reward, risk = arm.reward_reach + arm.reward_slope * x, arm.risk_reach + arm.risk_slope * x
+            # An arm whose lines are no numbers is computed too.
+            if place.reach < np.inf and reward - mixture.price * (risk - alpha) < floor:
+                state.notes.work += 1
                 continue
-            # Also an arm whose lines are no numbers.
             _compute_indices(policy, state, k, t, alpha)
             _draw_lines(policy, state, k, t, x, alpha)
         worth = arm.ceiling - mixture.price * (arm.risk_bound - alpha)
@@ -250,6 +282,7 @@ def _improve(policy: Any, state: State, t: int, alpha: float, mixture: Mixture) 
             after = _mixed(state, k, mixture.other, alpha) if safe else _mixed(state, mixture.safe, k, alpha)
             if k in (after.safe, after.other):
                 mixture, left, lets, tied = after, state.size - 1, lets - 1, False
+                bar = _bar(state, mixture, alpha)
     return mixture, tied or (mixture.share > 0.0 and at(state.first, mixture.safe).ceiling >= mixture.value - TIE)
 
 
@@ -265,30 +298,17 @@ def _one_of_the_tied(state: State, t: int, alpha: float, best: Mixture) -> Mixtu
             arm.next, safe = safe, k
         elif arm.risk_bound > alpha and arm.available:
             arm.next, other = other, k
-    _, ties = _tied(state, alpha, best, safe, other, -1)
-    if ties <= 1:
-        return best
-    chosen, _ = _tied(state, alpha, best, safe, other, int(uniform(state.stream) * ties))
-    return chosen
-
-
-@inlined
-def _tied(state: State, alpha: float, best: Mixture, safe: int, other: int, place: int) -> tuple[Mixture, int]:
-    """Of the mixtures of two chains of arms that are as good as the best, the one at a place, and how many are."""
     chosen, ties, i = best, 0, safe
     while i >= 0:
+        # First the arm alone, then with each other one; without a share it would be alone again.
         mixture, j = _alone(state, i), other
         while True:
-            if mixture.value >= best.value - TIE:
-                if ties == place:
-                    chosen = mixture
+            if mixture.value >= best.value - TIE and (mixture.share > 0.0 or mixture.other == i):
                 ties += 1
-            # Without a share it would be the safe arm alone once more.
-            mixture = _alone(state, i)
-            while j >= 0 and mixture.share == 0.0:
-                mixture = _mixed(state, i, j, alpha)
-                j = at(state.first, j).next
-            if mixture.share == 0.0:
+                if ties == 1 or wins_tie(ties, state.stream):
+                    chosen = mixture
+            if j < 0:
                 break
+            mixture, j = _mixed(state, i, j, alpha), at(state.first, j).next
         i = at(state.first, i).next
-    return chosen, ties
+    return chosen
