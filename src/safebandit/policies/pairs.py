@@ -18,6 +18,7 @@ import numpy as np
 from safebandit.arms import EVERY, NONE, Seen, State, at
 from safebandit.dispatch import generic, inlined, woven
 from safebandit.indices.bayes import BayesUpper
+from safebandit.indices.contest import can_reach, four_behind
 from safebandit.indices.interface import line, line_until, lower_near, steady, upper_near
 from safebandit.indices.kl import KLLower, KLUpper, tangent
 from safebandit.streams import Stream, wins_tie
@@ -257,32 +258,35 @@ def _best_safe_arm(policy: Any, state: State, t: int, alpha: float) -> Mixture:
 @woven
 def _improve(policy: Any, state: State, t: int, alpha: float, mixture: Mixture) -> tuple[Mixture, bool]:
     """Let arms in that better a mixture, until none of all does; and whether there may be others of the same value."""
-    x, k, left, lets, tied = math.log(t), -1, state.size, 2 * state.size + 64, False
-    bar = _bar(state, mixture, alpha)
-    while left > 0:
-        k, left = (k + 1 if k + 1 < state.size else 0), left - 1
-        place = at(state.front, k)
-        if place.reach + place.slope * x < bar or k in (mixture.safe, mixture.other):
+    x, bar, k, last, tied = math.log(t), _bar(state, mixture, alpha), 0, state.size, False
+    # Rounding could let two arms in by turns for ever.
+    lets = 2 * state.size + 64
+    while k < last:
+        if k == state.size:
+            k, last = 0, last - state.size
+        while four_behind(state, k, bar, x):
+            k += 4
+        place, arm, floor, i = at(state.front, k), at(state.first, k), mixture.value - MARGIN, k
+        k += 1
+        if not can_reach(state, i, bar, x) or i in (mixture.safe, mixture.other):
             continue
-        arm, floor = at(state.first, k), mixture.value - MARGIN
         if place.mark != t:
             reward, risk = arm.reward_reach + arm.reward_slope * x, arm.risk_reach + arm.risk_slope * x
             # An arm whose lines are no numbers is computed too.
             if place.reach < np.inf and reward - mixture.price * (risk - alpha) < floor:
                 state.notes.work += 1
                 continue
-            _compute_indices(policy, state, k, t, alpha)
-            _draw_lines(policy, state, k, t, x, alpha)
+            _compute_indices(policy, state, i, t, alpha)
+            _draw_lines(policy, state, i, t, x, alpha)
         worth = arm.ceiling - mixture.price * (arm.risk_bound - alpha)
         if worth < floor or arm.available == 0:
             continue
         tied = True
         if worth > mixture.value + BETTER and lets > 0:
             safe = arm.risk_bound <= alpha
-            after = _mixed(state, k, mixture.other, alpha) if safe else _mixed(state, mixture.safe, k, alpha)
-            if k in (after.safe, after.other):
-                mixture, left, lets, tied = after, state.size - 1, lets - 1, False
-                bar = _bar(state, mixture, alpha)
+            better = _mixed(state, i, mixture.other, alpha) if safe else _mixed(state, mixture.safe, i, alpha)
+            if i in (better.safe, better.other):
+                mixture, bar, last, lets, tied = better, _bar(state, better, alpha), i + state.size, lets - 1, False
     return mixture, tied or (mixture.share > 0.0 and at(state.first, mixture.safe).ceiling >= mixture.value - TIE)
 
 
