@@ -438,7 +438,7 @@ def ask(index, arms, t, bar, before, stream):
     return (
         upper(index, seen, t, stream[0]),
         exceeds(index, seen, t, bar, stream[0]),
-        upper_near(index, seen, t, before, stream[0]),
+        upper_near(index, seen, t, before, 0, stream[0]),
     )
 
 
@@ -479,7 +479,7 @@ def ask_gate(index, arms, t, alpha, before, stream):
         lower(index, seen, t, alpha, stream[0]),
         permits(index, seen, t, alpha, stream[0]),
         evidence(index, seen, alpha),
-        lower_near(index, seen, t, alpha, before, stream[0]),
+        lower_near(index, seen, t, alpha, before, 0, stream[0]),
     )
 
 

@@ -165,6 +165,19 @@ def test_a_start_nearby_changes_no_bound(p, budget, start):
     assert bounds.kl_lower_near(p, budget, start) == pytest.approx(lower, abs=1e-10)
 
 
+@pytest.mark.parametrize("plays", [1, 2, 7, 50, 1_000, 10**6])
+@pytest.mark.parametrize("p", [0.0, 1e-9, 0.01, 0.3, 0.5, 0.97, 1.0])
+def test_bounds_carried_on_from_round_to_round_stay_right(p, plays):
+    upper, lower, before = bounds.kl_upper(p, math.log(2) / plays), bounds.kl_lower(p, math.log(2) / plays), math.log(2)
+    for t in [*range(3, 3_000), *np.geomspace(3_000, 1e9, 200).astype(int)]:
+        budget = math.log(t)
+        upper = bounds.kl_upper_later(p, budget / plays, (budget - before) / plays, upper)
+        lower = bounds.kl_lower_later(p, budget / plays, (budget - before) / plays, lower)
+        before = budget
+        assert upper == pytest.approx(bounds.kl_upper(p, budget / plays), abs=2e-10)
+        assert lower == pytest.approx(bounds.kl_lower(p, budget / plays), abs=2e-10)
+
+
 @pytest.mark.parametrize("p", [0.0, 1.0, 0.25, 0.1, 1e-3, 0.999])
 def test_small_binomials_are_exact(p):
     for n in (0, 1, 2, 7, 20, 60):

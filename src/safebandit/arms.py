@@ -50,6 +50,7 @@ NOTES = np.dtype(
         ("top", "i8"),
         ("second", "f8"),
         ("largest", "f8"),
+        ("price", "f8"),
         ("work", "i8"),
     ]
 )
@@ -59,7 +60,7 @@ NEVER = 1 << 62
 # Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known. Of a
 # steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar. `mark`
 # is of a block of drawn arms the chance that none exceeds the bar, kept at its first arm (0 where it is not known), and
-# of an arm of a mixture the round in which its indices were computed.
+# of an arm of a mixture the round in which its indices were computed, 0 if it has learnt since.
 FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("mark", "f8")])
 BLOCK = 32
 
@@ -117,6 +118,8 @@ def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int], risks: int = 1) 
             ("ceiling", "f8"),
             ("risk_bound", "f8"),
             ("excess", "f8"),
+            ("reward_reach", "f8"),
+            ("reward_slope", "f8"),
             ("risk_reach", "f8"),
             ("risk_slope", "f8"),
             ("ask_gate_at", "i8"),

@@ -133,27 +133,57 @@ def _descend(p: float, budget: float, q: float, highest: float) -> float:
 
 
 @inlined
+def _halley(p: float, q: float, excess: float, tolerance: float) -> tuple[float, bool]:
+    """One step from q to where d(p||.) is less by `excess`, and whether what it leaves is about `tolerance` or less.
+
+    With d' = (q-p)/(q(1-q)) and d'' / (2 d') = (1/(1-q) + (p/q)/(q-p)) / 2, Halley's method leaves an error of at most
+    about the cube of its step over the square of the distance to p or 1.
+    """
+    gap, rest = q - p, 1.0 - q
+    if gap < 1e-6 or rest <= 0.0:
+        return math.nan, False
+    nearest = min(gap, rest)
+    bend = excess * (q * gap + p * rest)
+    step = 2.0 * excess * q * rest * gap / (2.0 * gap * gap - bend)
+    # So far from the root that the step is not to be trusted; NaN compares False.
+    if not (abs(bend) <= gap * gap and abs(step) <= 0.25 * nearest):
+        return math.nan, False
+    return q - step, abs(step * step * step) <= tolerance * nearest * nearest
+
+
+@inlined
 def kl_upper_near(p: float, budget: float, start: float) -> float:
     """The same as `kl_upper` to 1e-10, sooner where `start` is near it: an index of a round ago, or of a play ago."""
     q = start
     for _ in range(NEAR_STEPS):
-        gap = q - p
-        if gap < 1e-6 or q >= 1.0:
+        if not p < q < 1.0:
             break
-        step = (divergence(p, q) - budget) * q * (1.0 - q) / gap
-        q -= step
-        if abs(step) > 0.25 * min(gap, 1.0 - q):
-            break
-        # The error after a step is about its square over twice the distance to p and to 1.
-        if step * step <= 1e-10 * gap * (1.0 - q):
+        q, sure = _halley(p, q, divergence(p, q) - budget, 1e-11)
+        if sure:
             return max(p, q)
     return kl_upper(p, budget)
+
+
+@inlined
+def kl_upper_later(p: float, budget: float, growth: float, start: float) -> float:
+    """The same where `start` was the bound for a budget less by `growth`: no divergence is needed where that is little.
+
+    Little enough for the bound to be carried on in this way from round to round.
+    """
+    q, sure = _halley(p, start, -growth, 1e-14)
+    return q if sure else kl_upper_near(p, budget, start)
 
 
 @inlined
 def kl_lower_near(p: float, budget: float, start: float) -> float:
     """The same as `kl_lower`, sooner where `start` is near it."""
     return 1.0 - kl_upper_near(1.0 - p, budget, 1.0 - start)
+
+
+@inlined
+def kl_lower_later(p: float, budget: float, growth: float, start: float) -> float:
+    """The same where `start` was the bound for a budget less by `growth`."""
+    return 1.0 - kl_upper_later(1.0 - p, budget, growth, 1.0 - start)
 
 
 @compiled

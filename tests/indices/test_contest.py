@@ -10,6 +10,7 @@ from safebandit.indices import (
     IMED,
     BayesLower,
     BayesUpper,
+    EmpiricalLower,
     EmpiricalUpper,
     HoeffdingUpper,
     JointUpper,
@@ -104,6 +105,8 @@ POLICIES = {
     "joint-kl, head start": DoublyOptimistic(JointUpper(), KLLower(), head_start=300),
     "safe-imed": DoublyOptimistic(IMED(), BayesLower()),
     "safe-imed, discount": DoublyOptimistic(IMED(0.7), KLLower()),
+    "empirical-kl": DoublyOptimistic(EmpiricalUpper(), EmpiricalLower()),
+    "empirical-kl, theory": DoublyOptimistic(EmpiricalUpper(Level.theory), EmpiricalLower(Level.theory)),
     "hoeffding": DoublyOptimistic(HoeffdingUpper(), KLLower()),
     "variance": DoublyOptimistic(VarianceUpper(), KLLower()),
 }

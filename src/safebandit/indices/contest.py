@@ -15,6 +15,8 @@ from safebandit.streams import uniform
 # Far above the rounding of any index, far below any difference that matters.
 MARGIN = 1e-9
 LOOSE = 1e-7
+# With fewer arms a search through all of them looks at one after the other.
+MANY = 16
 
 
 @best.register(object)
@@ -62,6 +64,17 @@ def can_reach(state: State, k: int, floor: float, x: float) -> bool:
     """Whether the front lets arm k be as high as `floor` at x."""
     place = at(state.front, k)
     return not place.reach + place.slope * x < floor
+
+
+@inlined
+def four_behind(state: State, k: int, floor: float, x: float) -> bool:
+    """Whether four arms from k on cannot reach `floor`: a search through many arms passes over them at once."""
+    return k + MANY <= state.size and not (
+        can_reach(state, k, floor, x)
+        | can_reach(state, k + 1, floor, x)
+        | can_reach(state, k + 2, floor, x)
+        | can_reach(state, k + 3, floor, x)
+    )
 
 
 class Ahead(NamedTuple):
@@ -133,14 +146,17 @@ def with_arm(ahead: Ahead, k: int, reach: float) -> Ahead:
 @woven
 def _furthest(index: Any, state: State, t: int, x: float, but: int) -> Ahead:
     """Which arm, `but` one, can reach the most; lines that are not known are drawn."""
-    ahead = Ahead(-1, -np.inf, -np.inf)
-    for k in range(state.size):
+    ahead, k = Ahead(-1, -np.inf, -np.inf), 0
+    while k < state.size:
+        while four_behind(state, k, ahead.second, x):
+            k += 4
         place = at(state.front, k)
         reach = place.reach + place.slope * x
         if reach > ahead.second and k != but:
             if reach == np.inf:
                 reach = _draw_line(index, state, k, t, x)
             ahead = with_arm(ahead, k, reach)
+        k += 1
     return ahead
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from safebandit.arms import Numbers, Seen
@@ -12,6 +13,8 @@ from safebandit.indices.interface import (
     evidence,
     exceeds,
     learn,
+    line,
+    line_until,
     lower,
     permits,
     start,
@@ -79,6 +82,7 @@ def _spent(level: int, seen: Seen, t: int) -> float:
 
 
 @upper.register(EmpiricalUpper)
+@inlined
 def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int) -> float:
     if seen.plays == 0:
         return 1.0
@@ -94,6 +98,23 @@ def empirical_upper_exceeds(index: EmpiricalUpper, seen: Seen, t: int, bar: floa
     return seen.mean > bar or (
         evidence_above(seen.own, index.bins, seen.plays, 1.0 - seen.mean, 1.0 - bar) < _spent(index.level, seen, t)
     )
+
+
+@line.register(EmpiricalUpper)
+def empirical_line(index: EmpiricalUpper, seen: Seen, t: int) -> tuple[float, float]:
+    """The chord from half the round on: K_inf is convex, so that U is concave over log t, and stays below it."""
+    u = empirical_upper_index(index, seen, t)
+    # At first the budget of the level `theory` is not concave.
+    if seen.plays == 0 or t < 6:
+        return 1.0, 0.0
+    slope = max(0.0, u - empirical_upper_index(index, seen, t // 2)) / (math.log(t) - math.log(t // 2))
+    return u - slope * math.log(t), slope
+
+
+@line_until.register(EmpiricalUpper)
+def empirical_line_until(index: EmpiricalUpper, t: int) -> int:
+    """Rounding of the two ends grows with the distance."""
+    return 8 * t
 
 
 @learn.register(EmpiricalLower)

@@ -65,14 +65,17 @@ def exceeds(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bo
 
 
 @generic
-def upper_near(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
-    """U of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0."""
+def upper_near(index: object, seen: Seen, t: int, before: float, since: int, stream: Stream) -> float:
+    """U of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0.
+
+    `since` is that round where the arm has learnt nothing since, else 0.
+    """
     raise NotImplementedError
 
 
 @generic
-def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
-    """L of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0."""
+def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, since: int, stream: Stream) -> float:
+    """L of a steady index, perhaps sooner because `before` is near it; `since` as for U."""
     raise NotImplementedError
 
 
@@ -163,18 +166,18 @@ def _upper_above_bar(index: object, seen: Seen, t: int, bar: float, stream: Stre
 
 
 @upper_near.register(object)
-def _upper_itself(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
+def _upper_itself(index: object, seen: Seen, t: int, before: float, since: int, stream: Stream) -> float:
     return upper(index, seen, t, stream)
 
 
 @lower_near.register(object)
-def _lower_itself(index: object, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
+def _lower_itself(index: object, seen: Seen, t: int, alpha: float, before: float, since: int, stream: Stream) -> float:
     return lower(index, seen, t, alpha, stream)
 
 
 @line.register(object)
 def _flat(index: object, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
-    return upper_near(index, seen, until, before, stream), 0.0
+    return upper_near(index, seen, until, before, 0, stream), 0.0
 
 
 @line_until.register(object)

@@ -75,7 +75,7 @@ def joint_line(index: JointUpper, seen: Seen, t: int, until: int, before: float,
     if budget(index.level, t) <= seen.own[0]:
         # It will leave the mean in some later round.
         return upper(index, seen, until, stream), 0.0
-    return tangent(index.level, seen.mean, seen.plays + seen.pending, t, upper_near(index, seen, t, before, stream))
+    return tangent(index.level, seen.mean, seen.plays + seen.pending, t, upper_near(index, seen, t, before, 0, stream))
 
 
 @line_until.register(JointUpper)

@@ -7,7 +7,16 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from safebandit.arms import NEVER, Numbers, Seen
-from safebandit.bounds import divergence_above, kl_exceeds, kl_lower, kl_lower_near, kl_upper, kl_upper_near
+from safebandit.bounds import (
+    divergence_above,
+    kl_exceeds,
+    kl_lower,
+    kl_lower_later,
+    kl_lower_near,
+    kl_upper,
+    kl_upper_later,
+    kl_upper_near,
+)
 from safebandit.dispatch import inlined
 from safebandit.indices.interface import (
     described,
@@ -80,15 +89,18 @@ def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float) -> bool:
 
 
 @upper_near.register(KLUpper)
-def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float) -> float:
+def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float, since: int) -> float:
     if seen.plays == 0:
         return 1.0
-    return kl_upper_near(seen.mean, budget(index.level, t) / (seen.plays + seen.pending), before)
+    plays, now = seen.plays + seen.pending, budget(index.level, t)
+    if since > 0:
+        return kl_upper_later(seen.mean, now / plays, (now - budget(index.level, since)) / plays, before)
+    return kl_upper_near(seen.mean, now / plays, before)
 
 
 @line.register(KLUpper)
 def kl_line(index: KLUpper, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
-    return tangent(index.level, seen.mean, seen.plays + seen.pending, t, upper_near(index, seen, t, before, stream))
+    return tangent(index.level, seen.mean, seen.plays + seen.pending, t, upper_near(index, seen, t, before, 0, stream))
 
 
 @line_until.register(KLUpper)
@@ -151,7 +163,10 @@ def kl_lower_index(index: KLLower, seen: Seen, t: int) -> float:
 
 
 @lower_near.register(KLLower)
-def kl_lower_index_near(index: KLLower, seen: Seen, t: int, alpha: float, before: float) -> float:
+def kl_lower_index_near(index: KLLower, seen: Seen, t: int, alpha: float, before: float, since: int) -> float:
     if seen.plays == 0:
         return 0.0
-    return kl_lower_near(seen.mean, budget(index.level, t) / seen.plays, before)
+    now = budget(index.level, t)
+    if since > 0:
+        return kl_lower_later(seen.mean, now / seen.plays, (now - budget(index.level, since)) / seen.plays, before)
+    return kl_lower_near(seen.mean, now / seen.plays, before)

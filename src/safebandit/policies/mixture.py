@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from safebandit.arms import EVERY, Numbers, State, at, set_reach
+from safebandit.arms import EVERY, Numbers, State, at
 from safebandit.indices.interface import width
 from safebandit.policies.interface import WAIT, Limits, begin, choose, learn_reward, learn_risk, look, widths
-from safebandit.policies.pairs import best_pair
+from safebandit.policies.pairs import best_mixture, forget_arm
 from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
 from safebandit.streams import uniform
 
@@ -45,14 +43,21 @@ def _begin(policy: PolicyMixture, state: State, limits: Limits) -> None:
 
 @learn_reward.register(PolicyMixture)
 def _learn_reward(policy: PolicyMixture, state: State, k: int, play: int, value: float, limits: Limits) -> None:
-    count_reward(policy.reward, at(state.first, k), play, value, limits)
-    set_reach(state, k, np.inf)
+    arm = at(state.first, k)
+    before = arm.reward.mean
+    count_reward(policy.reward, arm, play, value, limits)
+    # About as far above the mean as before: from there it is found soon.
+    arm.ceiling += arm.reward.mean - before
+    forget_arm(state, k)
 
 
 @learn_risk.register(PolicyMixture)
 def _learn_risk(policy: PolicyMixture, state: State, k: int, j: int, play: int, value: float, limits: Limits) -> None:
-    count_risk(policy.risk, at(state.first, k), j, play, value, limits)
-    set_reach(state, k, np.inf)
+    arm = at(state.first, k)
+    before = arm.risk.mean
+    count_risk(policy.risk, arm, j, play, value, limits)
+    arm.risk_bound += arm.risk.mean - before
+    forget_arm(state, k)
 
 
 @choose.register(PolicyMixture)
@@ -62,9 +67,9 @@ def _choose(policy: PolicyMixture, state: State, t: int, limits: Limits) -> tupl
         k = first_unplayed(state)
         if k >= 0:
             return k, False
-    pair = best_pair(policy, state, t, alpha)
-    if pair.safe >= 0:
-        return (pair.other if pair.share > 0.0 and uniform(state.stream) < pair.share else pair.safe), False
+    mixture = best_mixture(policy, state, t, alpha)
+    if mixture.safe >= 0:
+        return (mixture.other if mixture.share > 0.0 and uniform(state.stream) < mixture.share else mixture.safe), False
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.risk_bound <= alpha:
@@ -77,14 +82,14 @@ def _choose(policy: PolicyMixture, state: State, t: int, limits: Limits) -> tupl
 def _look(policy: PolicyMixture, state: State, t: int, limits: Limits, table: Numbers) -> None:
     alpha = limits[0]
     state.notes.changed = EVERY
-    pair = best_pair(policy, state, t, alpha)
+    mixture = best_mixture(policy, state, t, alpha)
     for k in range(state.size):
         arm = at(state.first, k)
         table[k, 0] = arm.risk_bound <= alpha
         table[k, 1] = arm.ceiling
         table[k, 2] = 0.0
         table[k, 3] = arm.risk_bound
-    if pair.safe >= 0:
-        table[pair.safe, 2] = 1.0 - pair.share
-        if pair.share > 0.0:
-            table[pair.other, 2] = pair.share
+    if mixture.safe >= 0:
+        table[mixture.safe, 2] = 1.0 - mixture.share
+        if mixture.share > 0.0:
+            table[mixture.other, 2] = mixture.share
