@@ -33,8 +33,8 @@ Numbers: TypeAlias = NDArray[np.float64]
 Seen: TypeAlias = Any  # one quantity of one arm, a record with the fields above
 Arms: TypeAlias = NDArray[np.void]
 
-# Two drawn arms that mostly exceed the bar together, the later one 0 where none are noted: the `chance` that the first
-# one's draw is larger, the `slope` by which a play changes it, and the `laws` for which both hold, Beta(0, 1), Beta(2, 3).
+# Two drawn arms that mostly exceed the bar together (`other` is 0 where none are noted): the `chance` that the draw of
+# the first is the larger, the `slope` by which a play changes it, and the parameters of the `laws` for which both hold.
 RIVALS = np.dtype([("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"), ("laws", "f8", (4,))])
 
 # A policy's notes; all 0 says that nothing is known. `changed` is EVERY, NONE, or 1 + the only arm that learnt since

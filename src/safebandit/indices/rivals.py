@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 
-from safebandit.arms import State, at
+from safebandit.arms import Seen, State, at
 from safebandit.bounds import TINY, chance_larger
-from safebandit.dispatch import inlined
-from safebandit.indices.bar import draw_above, draw_below
-from safebandit.streams import uniform
+from safebandit.dispatch import compiled, inlined
+from safebandit.indices.bar import draw_above
+from safebandit.streams import Stream, beta_below, uniform
 
 # Two arms, and no others, exceed the bar with a larger chance than this: so do no other two, and these will again.
 MOSTLY = 0.5
@@ -47,11 +47,19 @@ def larger_of_rivals(state: State, one: int, rest: float) -> int:
     u = uniform(state.stream) * (x * y)
     one_wins = u < low
     if low <= u < high:
-        below = draw_below(at(state.first, one).reward, state), draw_below(at(state.first, other).reward, state)
-        one_wins = below[0] <= below[1]
+        one_wins = not _first_is_larger_below(
+            at(state.first, one).reward, at(state.first, other).reward, state.notes.bar, state.stream
+        )
     winner, loser = (one, other) if one_wins else (other, one)
     at(state.first, loser).index = -math.inf
     return winner
+
+
+@compiled
+def _first_is_larger_below(one: Seen, other: Seen, bar: float, stream: Stream) -> bool:
+    """Whether the first of two draws, given that neither exceeds the bar, is the larger; seldom asked."""
+    x = beta_below(stream, one.ones + 1.0, one.plays - one.ones + 1.0, bar)
+    return x > beta_below(stream, other.ones + 1.0, other.plays - other.ones + 1.0, bar)
 
 
 @inlined
@@ -70,7 +78,7 @@ def _follow(state: State, one: int, other: int) -> None:
     while before < plays:
         j = 0 if laws[0] < a else 1 if laws[1] < b else 2 if laws[2] < c else 3
         step = rivals.slope / laws[j]
-        rivals.chance += step if j == 0 or j == 3 else -step
+        rivals.chance += -step if 0 < j < 3 else step
         # Beside it in its own law, and in its place in the other one.
         rivals.slope = step * (laws[j] + laws[j ^ 1]) * (laws[j] + laws[j ^ 2]) / (before + 4.0)
         laws[j] += 1.0
