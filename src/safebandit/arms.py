@@ -33,6 +33,10 @@ Numbers: TypeAlias = NDArray[np.float64]
 Seen: TypeAlias = Any  # one quantity of one arm, a record with the fields above
 Arms: TypeAlias = NDArray[np.void]
 
+# Two drawn arms that mostly exceed the bar together (`other` is 0 where none are noted): the `chance` that the draw of
+# the first is the larger, the `slope` by which a play changes it, and the parameters of the `laws` for which both hold.
+RIVALS = np.dtype([("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"), ("laws", "f8", (4,))])
+
 # A policy's notes; all 0 says that nothing is known. `changed` is EVERY, NONE, or 1 + the only arm that learnt since
 # the last decision; `unplayed` the arm before which all were given out; `gates_at` the round in which a closed gate may
 # open, and `gates_seen` how far that was looked for. The rest belong to the search for the largest index.
@@ -52,6 +56,7 @@ NOTES = np.dtype(
         ("largest", "f8"),
         ("price", "f8"),
         ("work", "i8"),
+        ("rivals", RIVALS),
     ]
 )
 EVERY, NONE = 0, -1

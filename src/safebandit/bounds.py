@@ -1,4 +1,4 @@
-"""Scalar formulas: the Bernoulli divergence and its inverses, the binomial tail, the Beta quantile.
+"""Scalar formulas: the Bernoulli divergence and its inverses, the binomial tail, the Beta law.
 
 Nothing here knows of arms. Every function is compiled, is called alike from Python and from the
 simulator, and is sound at the edges: means of 0 and 1, no plays, 10^9 plays, tiny and huge budgets.
@@ -326,3 +326,40 @@ def beta_quantile(a: float, b: float, level: float) -> float:
                 break
         p = after
     return p
+
+
+@compiled
+def chance_larger(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    """P(X > Y) of X ~ Beta(a, b) and Y ~ Beta(c, d), whole numbers, and slope = B(a+c, b+d) / (B(a, b) B(c, d)).
+
+    One more of a, b, c or d changes P(X > Y) by slope / a, -slope / b, -slope / c or slope / d. Hence it is the sum of
+    slope / i over all i below a, or below d. Of it and of P(Y > X) the smaller is summed, from its largest terms on:
+    some standard deviations' worth of them.
+
+    >>> round(chance_larger(1, 1, 2, 1)[0], 6)
+    0.333333
+    """
+    n = a + b + c + d
+    p = (a + c) / n
+    ways = binomial_pmf(a, a + b, p) * binomial_pmf(c, c + d, p) / binomial_pmf(a + c, n, p)
+    slope = ways * (a * b / (a + b)) * (c * d / (c + d)) * (n / ((a + c) * (b + d)))
+    if a * d <= b * c:
+        return _chance_larger_by_terms(a, b, c, d, slope), slope
+    return 1.0 - _chance_larger_by_terms(c, d, a, b, slope), slope
+
+
+@compiled
+def _chance_larger_by_terms(a: float, b: float, c: float, d: float, slope: float) -> float:
+    if d < a:
+        # 1 - Y > 1 - X says the same, in fewer terms.
+        a, b, c, d = d, c, b, a
+    total, i = 0.0, a
+    while i > 0.0:
+        i -= 1.0
+        # slope / i, from the slope at i + 1.
+        term = slope * (i + b + c + d) / ((i + b) * (i + c))
+        total += term
+        if term <= 1e-17 * total:
+            break
+        slope = term * i
+    return total

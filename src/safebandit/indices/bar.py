@@ -79,17 +79,20 @@ def draw_below(seen: Seen, state: State) -> float:
 
 
 @inlined
-def arms_above_bar(state: State) -> tuple[int, int]:
-    """The first arm whose draw exceeds the bar, and how many there are; `next` leads from one to the next, -1 ends.
+def arms_above_bar(state: State) -> tuple[int, int, float]:
+    """The first arm whose draw exceeds the bar, how many there are, and the chance that all others do not.
+
+    `next` leads from one arm to the next, -1 ends.
 
     One uniform number u serves a block of arms: the first to exceed the bar is the one at which the chance that none
     has done so falls to u. Then another number serves the rest.
     """
     notes, stream = state.notes, state.stream
-    first, last, count = -1, -1, 0
+    first, last, count, rest = -1, -1, 0, 1.0
     for start in range(0, state.size, BLOCK):
         head, u = at(state.front, start), uniform(stream)
         if u < head.mark:
+            rest *= head.mark
             continue
         none, before = 1.0, count
         for k in range(start, min(start + BLOCK, state.size)):
@@ -97,8 +100,10 @@ def arms_above_bar(state: State) -> tuple[int, int]:
             if place.reach == np.inf:
                 place.reach = _chance_above(at(state.first, k).reward, notes.bar)
             if place.reach > 0.0:
+                others = none
                 none *= 1.0 - place.reach
                 if u >= none:
+                    rest *= others
                     if last < 0:
                         first = k
                     else:
@@ -107,12 +112,13 @@ def arms_above_bar(state: State) -> tuple[int, int]:
                     # So far above the bar is an arm only if the bar is too low.
                     notes.work += place.reach > SURE
                     none, u = 1.0, uniform(stream)
+        rest *= none
         if count == before:
             head.mark = none
     if last >= 0:
         at(state.first, last).next = -1
     notes.work += count - 1 if count > 0 else state.size
-    return first, count
+    return first, count, rest
 
 
 @inlined

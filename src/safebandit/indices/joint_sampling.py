@@ -120,7 +120,7 @@ def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) 
     if bar_is_poor(state):
         set_bar(index, state, t)
     bar = state.notes.bar
-    first, count = arms_above_bar(state)
+    first, count, _ = arms_above_bar(state)
     if count > 0:
         alone = at(state.first, first).reward
         if count == 1 and (alone.own[CHANCE] >= 1.0 or alone.mean > bar):

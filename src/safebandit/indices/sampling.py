@@ -20,6 +20,7 @@ from safebandit.indices.bar import (
 )
 from safebandit.indices.contest import best_of_drawn
 from safebandit.indices.interface import best, described, drawn, learn, lower, reveal, start, upper, width
+from safebandit.indices.rivals import larger_of_rivals, reveal_rivals
 from safebandit.streams import Stream, beta
 
 
@@ -74,16 +75,20 @@ def thompson_learn(index: Thompson, seen: Seen, value: float, bit: int) -> None:
 
 @best.register(Thompson)
 def best_of_thompson(index: Thompson, state: State, t: int) -> int:
-    """The permitted arm of the largest draw, with few draws: none, where one arm alone exceeds the bar."""
+    """The permitted arm of the largest draw, with few draws: mostly none, where one or two arms exceed the bar."""
     if index.prior_a != 1.0 or index.prior_b != 1.0:
         return best_of_drawn(index, state, t)
     if bar_is_poor(state):
         set_bar(index, state, t)
-    first, count = arms_above_bar(state)
+    first, count, rest = arms_above_bar(state)
     if count == 1:
         return first
     if count == 0:
         return _largest_below(state)
+    if count == 2:
+        winner = larger_of_rivals(state, first, rest)
+        if winner >= 0:
+            return winner
     winner, x, k = -1, -math.inf, first
     while k >= 0:
         arm = at(state.first, k)
@@ -108,6 +113,7 @@ def _largest_below(state: State) -> int:
 
 @reveal.register(Thompson)
 def reveal_thompson(index: Thompson, state: State, winner: int) -> None:
+    reveal_rivals(state, winner)
     reveal_draws(state, winner)
 
 

@@ -166,7 +166,8 @@ def _follow_gates(index: Any, state: State, t: int, limits: Limits) -> None:
 
 @inlined
 def _forget(state: State) -> None:
-    """Every arm is closed, until its gate is asked."""
+    """Every arm is closed, until its gate is asked, and none is known to have a rival."""
+    state.notes.rivals.other = 0
     state.notes.open_arms = 0
     state.notes.safe_arms = 0
     for k in range(state.size):
