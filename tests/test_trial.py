@@ -372,14 +372,14 @@ def test_a_trial_with_two_rivals_goes_on_exactly_as_it_would_have(policy):
         for _ in range(200):
             unit = trial.ask()
             assert twin.ask() == unit
-            undrawn += -math.inf in trial._memory.arms["index"]
+            undrawn += -math.inf in trial._allocator.memory.arms["index"]
             outcome = {"reward": float(rng.random() < 0.7), "risk": float(rng.random() < 0.1)}
             if rng.random() < 0.9:
                 trial.tell(unit.id, **outcome)
                 twin.tell(unit.id, **outcome)
             if rng.random() < 0.02:
                 twin = Trial.from_json(twin.to_json())
-            trial._memory.arms["index"] = math.nan
+            trial._allocator.memory.arms["index"] = math.nan
         assert twin.to_json() == trial.to_json()
         assert twin.replay() == []
     assert undrawn > 200

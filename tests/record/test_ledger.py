@@ -39,8 +39,9 @@ def test_a_trial_begins_with_its_settings(ledger):
 
 def test_a_name_is_used_once(ledger):
     ledger.create("knee", settings())
+    assert ledger.create("knee", settings()) == (1, False)  # the same again, as after a lost answer
     with refused('there is a trial "knee" already', ConflictError):
-        ledger.create("knee", settings())
+        ledger.create("knee", settings(alpha=0.2))
     assert kinds(ledger) == ["created"]
 
 
