@@ -13,6 +13,7 @@ from safebandit.cli.catalogue import instances, policies
 from safebandit.cli.paper import paper
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.simulate import simulate
+from safebandit.cli.trial import trial_app
 from safebandit.errors import SafebanditError
 from safebandit.version import __version__
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances):
     app.command()(command)
+app.add_typer(trial_app, name="trial")
 
 
 def _show_version(wanted: bool) -> None:
