@@ -13,6 +13,7 @@ from safebandit.errors import TrialError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from safebandit.record.events import Event
     from safebandit.record.ledger import Ledger
 
 # The status of a command that was asked for an arm while the trial holds.
@@ -96,7 +97,7 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
     screen = console(stderr=True)
     if not screen.is_terminal:
-        yield lambda done, total: None
+        yield lambda *_: None
         return
     with Progress(console=screen, transient=True) as bar:
         task = bar.add_task(what, total=None)
@@ -134,3 +135,22 @@ def _text(cell: str) -> Any:
 def figure(value: Any) -> str:
     """A number as people read it; a dash for what does not exist."""
     return "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+
+
+def print_plain(what: Any, *, style: str | None = None) -> None:
+    """A line or a table on stdout; brackets in a name are shown, not obeyed."""
+    from safebandit.cli.show import console
+
+    console().print(what, markup=False, style=style)
+
+
+def print_document(document: dict[str, Any]) -> None:
+    """One JSON document on stdout."""
+    from safebandit.cli.show import print_json
+
+    print_json([document])
+
+
+def of_kind(events: Iterator[Event], kind: str | None) -> Iterator[Event]:
+    """The events of this kind; None: all."""
+    return (event for event in events if kind in (None, event.kind))

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safebandit.cli.live import DATABASE, Database, Json, Name, add, counting_bar, open_ledger, plain_table
+from safebandit.cli.live import (
+    DATABASE,
+    Database,
+    Json,
+    Name,
+    add,
+    counting_bar,
+    open_ledger,
+    plain_table,
+    print_document,
+    print_plain,
+)
 from safebandit.cli.problem import numbers
 
 if TYPE_CHECKING:
@@ -35,8 +46,6 @@ def rehearse(
 
     The trial itself is not touched: every run begins anew, by its settings in force, with random numbers of its own.
     """
-    from safebandit.cli.show import print_json
-
     with open_ledger(db) as ledger:
         settings = ledger.state(name).settings
     from safebandit.record.rehearsal import rehearse as run
@@ -48,7 +57,7 @@ def rehearse(
             give_up_after=give_up_after, seed=seed, progress=progress,
         )  # fmt: skip
     if json:
-        print_json([found.to_dict()])
+        print_document(found.to_dict())
     else:
         _print_rehearsal(name, found)
     if found.interrupted:
@@ -58,13 +67,10 @@ def rehearse(
 
 
 def _print_rehearsal(name: str, found: Rehearsal) -> None:
-    from safebandit.cli.show import console
-
-    screen = console()
     settings, instance = found.settings, found.supposed.instance
-    screen.print(
+    print_plain(
         f"{name}: {len(found.runs):,} runs of {found.supposed.units:,} units, policy {settings.policy}, "
-        f"pending cap {settings.pending_cap}", markup=False,
+        f"pending cap {settings.pending_cap}",
     )  # fmt: skip
     table = plain_table(["", "mean", "5 %", "95 %"], right=("mean", "5 %", "95 %"))
     marks = {instance.arms[k]: " (unsafe)" for k in instance.unsafe_arms}
@@ -73,9 +79,9 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
     for label, row in found.to_dict()["quantities"].items():
         mark = marks.get(label.removeprefix("plays of "), "") if label.startswith("plays of ") else ""
         add(table, f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
-    screen.print(table)
+    print_plain(table)
     for line in _sentences(found):
-        screen.print(line, markup=False)
+        print_plain(line)
 
 
 def _sentences(found: Rehearsal) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli import trial_show
+from safebandit.cli import trial_audit, trial_show
 from safebandit.cli.completion import complete_policy
 from safebandit.cli.live import (
     DATABASE,
@@ -19,6 +19,7 @@ from safebandit.cli.live import (
     checked_actor,
     needs_live_packages,
     open_ledger,
+    print_document,
     read_risk,
 )
 from safebandit.cli.problem import names, one_or_more
@@ -67,7 +68,7 @@ def new(
     with open_ledger(db, create=True) as ledger:
         done = ledger.create(name, settings, actor=who)
     if json:
-        _print({"trial": name, "event": done.event, "settings": settings.to_dict()})
+        print_document({"trial": name, "event": done.event, "settings": settings.to_dict()})
     else:
         typer.echo(f'created "{name}": {len(settings.arms)} arms, policy {settings.policy}')
 
@@ -81,7 +82,7 @@ def ask(name: Name, unit: Unit, db: Database = DATABASE, actor: Actor = None, js
     with open_ledger(db) as ledger:
         given = ledger.ask(name, unit, actor=who)
     if json:
-        _print({**given._asdict(), "held": given.held})
+        print_document({**given._asdict(), "held": given.held})
     elif given.arm is not None:
         typer.echo(given.arm)
         typer.echo(given.why if given.new else f"given before, in event {given.event}: {given.why}", err=True)
@@ -175,15 +176,9 @@ def _write(db: str, actor: str | None, json: bool, said: str, request: Any) -> N
     with open_ledger(db) as ledger:
         done = request(ledger, who)
     if json:
-        _print(done._asdict())
+        print_document(done._asdict())
     else:
         typer.echo(f"{said}: event {done.event}" if done.new else "this was so already: nothing was written")
-
-
-def _print(document: dict[str, Any]) -> None:
-    from safebandit.cli.show import print_json
-
-    print_json([document])
 
 
 trial_app = typer.Typer(
@@ -191,6 +186,6 @@ trial_app = typer.Typer(
 )
 for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, amend, pause, resume, close,
-    trial_show.trials, trial_show.log, trial_show.verify, trial_show.export, rehearse,
+    trial_show.trials, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip
     trial_app.command("list" if command is trial_show.trials else None)(command)

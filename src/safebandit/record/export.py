@@ -27,10 +27,10 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
 def export(ledger: Ledger, name: str, kind: str) -> bytes:
     """The bytes of a file.
 
-    csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending, the
-    propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @ or
-    an apostrophe has an apostrophe before it. json is the settings and the log; an event's hash is the SHA-256 of the
-    JSON list [trial, number, time, actor, kind, body, previous], without spaces, in UTF-8, where body is a text.
+    csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
+    the propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @
+    or an apostrophe has an apostrophe before it. json is the settings and the log; an event's hash is the SHA-256 of
+    the JSON list [trial, number, time, actor, kind, body, previous], without spaces, in UTF-8, where body is a text.
     """
     if kind not in KINDS:
         raise TrialError(f"a trial is exported as one of {', '.join(KINDS)}, got {str(kind)[:80]!r}")

@@ -61,8 +61,8 @@ class Rehearsal:
         return named
 
     def chances(self) -> dict[str, float | None]:
-        """With what chance the trial ever holds because no arm is permissible, ends so, and gives the best safe arm more
-        often than any other (None where no arm is safe).
+        """With what chance the trial ever holds because no arm is permissible, ends so, and gives the best safe arm
+        more often than any other (None where no arm is safe).
         """
         best = self.supposed.instance.best_arm
         most = None

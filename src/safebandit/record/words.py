@@ -14,26 +14,28 @@ KINDS = ("created", "asked", "held", "told", "corrected", "given up", "amended",
 def event_words(event: Event, risks: Sequence[str]) -> str:
     """What happened, in a line."""
     content = event.content
+    unit, reason = content.get("unit", ""), content.get("reason", "")
     match event.kind:
         case "created":
             settings = content["settings"]
-            return f"arms {', '.join(settings['arms'])}; alpha {_shown(settings['alpha'])}; policy {settings['policy']}"
+            said = f"arms {_shown(settings['arms'])}; alpha {_shown(settings['alpha'])}; policy {settings['policy']}"
         case "asked":
-            return f"{content['unit']} gets {content['arm']}"
+            said = f"{unit} gets {content['arm']}"
         case "held":
-            return f"{content['unit']} gets no arm: {content['cause']}"
+            said = f"{unit} gets no arm: {content['cause']}"
         case "told":
-            return f"{content['unit']}: {_outcome(content['outcome'], risks)}"
+            said = f"{unit}: {_outcome(content['outcome'], risks)}"
         case "corrected":
             before = _outcome(content["before"], risks)
-            return f"{content['unit']}: {_outcome(content['outcome'], risks)} (was {before}); {content['reason']}"
+            said = f"{unit}: {_outcome(content['outcome'], risks)} (was {before}); {reason}"
         case "given up":
-            return f"{content['unit']}: an unknown risk counts as {content['counts_as']}; {content['reason']}"
+            said = f"{unit}: an unknown risk counts as {content['counts_as']}; {reason}"
         case "amended":
-            changes = ", ".join(f"{name} {_shown(value)}" for name, value in content["changes"].items())
-            return f"version {content['version']}: {changes}; {content['reason']}"
+            changes = "; ".join(f"{name} {_shown(value)}" for name, value in content["changes"].items())
+            said = f"version {content['version']}: {changes}; {reason}"
         case _:
-            return str(content["reason"])
+            said = reason
+    return said
 
 
 def _outcome(outcome: Sequence[float | None], risks: Sequence[str]) -> str:
