@@ -141,7 +141,8 @@ def print_plain(what: Any, *, style: str | None = None) -> None:
     """A line or a table on stdout; brackets in a name are shown, not obeyed."""
     from safebandit.cli.show import console
 
-    console().print(what, markup=False, style=style)
+    shown = _text(what) if isinstance(what, str) else what
+    console().print(shown, style=style, soft_wrap=isinstance(what, str))
 
 
 def print_document(document: dict[str, Any]) -> None:

@@ -76,7 +76,8 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
     marks = {instance.arms[k]: " (unsafe)" for k in instance.unsafe_arms}
     if instance.best_arm is not None:
         marks[instance.arms[instance.best_arm]] = " (best)"
-    for label, row in found.to_dict()["quantities"].items():
+    numbers_of = found.table()
+    for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
         mark = marks.get(label.removeprefix("plays of "), "") if label.startswith("plays of ") else ""
         add(table, f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
     print_plain(table)
@@ -89,7 +90,7 @@ def _sentences(found: Rehearsal) -> list[str]:
     hold = f"chance of a hold because no arm is permissible: {chances['hold']:.1%}"
     if after is not None:
         hold += f", first after {after['mean']:.0f} units (5 %: {after['q05']:.0f}, 95 %: {after['q95']:.0f})"
-        hold += f"; chance of ending so: {chances['end held']:.1%}"
-    most = chances["best arm most"]
+        hold += f"; chance of ending so: {chances['end_held']:.1%}"
+    most = chances["best_arm_most"]
     best = "no arm is safe" if most is None else f"chance that the best safe arm is given most often: {most:.1%}"
     return [hold, best]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,16 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 10**7
 STATISTICS = ("mean", "se", "q05", "q95")
+# The totals as tables name them.
+WORDS = {
+    "rewards": "rewards",
+    "regret": "regret",
+    "unsafe_plays": "unsafe plays",
+    "waited": "units that waited",
+    "waits": "arrivals waited in all",
+    "without_arm": "units that got no arm",
+    "given_up": "units given up",
+}
 
 
 @dataclass(frozen=True)
@@ -39,26 +48,28 @@ class Rehearsal:
     runs: list[Run]
     interrupted: bool = False
 
-    def quantities(self) -> dict[str, Numbers]:
-        """Every number that was counted, run by run."""
+    @property
+    def plays(self) -> Numbers:
+        """How often each arm (columns) was given, run by run."""
+        return np.array([run.plays for run in self.runs], float)
+
+    @property
+    def harms(self) -> Numbers:
+        """How many harms there were: by run, risk and arm."""
+        return np.array([run.harms for run in self.runs], float)
+
+    def totals(self) -> dict[str, Numbers]:
+        """What is counted over all arms, run by run."""
         instance = self.supposed.instance
-        plays = np.array([run.plays for run in self.runs], float)
-        harms = np.array([run.harms for run in self.runs], float)
-        named = {f"plays of {arm}": plays[:, k] for k, arm in enumerate(instance.arms)}
-        for j, risk in enumerate(instance.risks):
-            label = "harms" if len(instance.risks) == 1 else f"harms ({risk})"
-            named[label] = harms[:, j].sum(axis=1)
-            named |= {f"{label} of {arm}": harms[:, j, k] for k, arm in enumerate(instance.arms)}
-        named |= {
+        return {
             "rewards": self._column("rewards"),
-            "regret": plays @ instance.costs,
-            "unsafe plays": plays[:, instance.unsafe_arms].sum(axis=1),
-            "units that waited": self._column("waited"),
-            "arrivals waited in all": self._column("waits"),
-            "units that got no arm": self._column("without_arm"),
-            "units given up": self._column("given_up"),
+            "regret": self.plays @ instance.costs,
+            "unsafe_plays": self.plays[:, instance.unsafe_arms].sum(axis=1),
+            "waited": self._column("waited"),
+            "waits": self._column("waits"),
+            "without_arm": self._column("without_arm"),
+            "given_up": self._column("given_up"),
         }
-        return named
 
     def chances(self) -> dict[str, float | None]:
         """With what chance the trial ever holds because no arm is permissible, ends so, and gives the best safe arm
@@ -67,14 +78,13 @@ class Rehearsal:
         best = self.supposed.instance.best_arm
         most = None
         if best is not None:
-            plays = np.array([run.plays for run in self.runs])
-            others = np.delete(plays, best, axis=1).max(axis=1, initial=0)
-            most = float((plays[:, best] > others).mean())
+            others = np.delete(self.plays, best, axis=1).max(axis=1, initial=0)
+            most = float((self.plays[:, best] > others).mean())
         held = self._column("held_after") >= 0
         return {
             "hold": float(held.mean()),
-            "end held": float((held & (self._column("without_arm") > 0)).mean()),
-            "best arm most": most,
+            "end_held": float((held & (self._column("without_arm") > 0)).mean()),
+            "best_arm_most": most,
         }
 
     def held_after(self) -> dict[str, float] | None:
@@ -86,8 +96,15 @@ class Rehearsal:
         """A row per quantity: mean, standard error, 5 % and 95 % quantiles over the runs."""
         import pandas as pd
 
-        rows = {name: _statistics(values) for name, values in self.quantities().items()}
-        return pd.DataFrame.from_dict(rows, orient="index", columns=list(STATISTICS))
+        arms, risks = self.supposed.instance.arms, self.supposed.instance.risks
+        rows = {f"plays of {arm}": self.plays[:, k] for k, arm in enumerate(arms)}
+        for j, risk in enumerate(risks):
+            label = "harms" if len(risks) == 1 else f"harms ({risk})"
+            rows[label] = self.harms[:, j].sum(axis=1)
+            rows |= {f"{label} of {arm}": self.harms[:, j, k] for k, arm in enumerate(arms)}
+        rows |= {WORDS[name]: values for name, values in self.totals().items()}
+        summed = {label: _statistics(values) for label, values in rows.items()}
+        return pd.DataFrame.from_dict(summed, orient="index", columns=list(STATISTICS))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
@@ -107,13 +124,17 @@ class Rehearsal:
             "times": len(self.runs),
             "interrupted": self.interrupted,
             "software": __version__,
-            "quantities": {name: _statistics(values) for name, values in self.quantities().items()},
+            "plays": {arm: _statistics(self.plays[:, k]) for k, arm in enumerate(instance.arms)},
+            "harms": {risk: self._harms_of(j) for j, risk in enumerate(instance.risks)},
+            **{name: _statistics(values) for name, values in self.totals().items()},
             "chances": self.chances(),
             "held_after": self.held_after(),
         }
 
-    def __str__(self) -> str:
-        return f"{self.table().round(2).to_string()}\n{json.dumps(self.chances())}"
+    def _harms_of(self, j: int) -> dict[str, Any]:
+        harms = self.harms[:, j]
+        arms = {arm: _statistics(harms[:, k]) for k, arm in enumerate(self.supposed.instance.arms)}
+        return {"all": _statistics(harms.sum(axis=1)), "arms": arms}
 
     def _column(self, name: str) -> Numbers:
         return np.array([getattr(run, name) for run in self.runs], float)
