@@ -96,7 +96,7 @@ def test_without_delays_plays_and_harms_are_those_of_the_simulator(policy):
 
 
 def test_waiting_by_hand():
-    # Two arms, one unit each until an outcome is known. Units 1 and 2 get arms; theirs are told before arrivals 5 and 6,
+    # Two arms, one unit each until an outcome is known. Units 1 and 2 get arms; theirs are told before arrivals 5, 6,
     # where units 3 and 4 get one each; that of unit 3 is told before arrival 9, and units 5 and 6 get the same arm.
     found = rehearse(
         Settings.read(2, alpha=0.5, policy="docb", seed=1), mu=[0, 0], nu=[0, 0], units=6, times=3, delay=3

@@ -152,6 +152,8 @@ def print_document(document: dict[str, Any]) -> None:
     print_json([document])
 
 
-def of_kind(events: Iterator[Event], kind: str | None) -> Iterator[Event]:
-    """The events of this kind; None: all."""
-    return (event for event in events if kind in (None, event.kind))
+def read_events(ledger: Ledger, name: str, *, after: int = 0, kind: str | None = None) -> Iterator[Event]:
+    """The events behind `after`, all or those of a kind, page by page: a long log need not fit in memory."""
+    while page := list(ledger.events(name, after=after, limit=1000)):
+        yield from (event for event in page if kind in (None, event.kind))
+        after = page[-1].number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import sys
 from pathlib import Path
@@ -18,11 +17,11 @@ from safebandit.cli.live import (
     add,
     counting_bar,
     needs_live_packages,
-    of_kind,
     open_ledger,
     plain_table,
     print_document,
     print_plain,
+    read_events,
 )
 from safebandit.errors import TrialError
 
@@ -42,8 +41,7 @@ def log(
         raise TrialError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
     with open_ledger(db) as ledger:
         risks = ledger.state(name).settings.risks
-        with contextlib.closing(ledger.events(name, after=after)) as events:
-            found = list(itertools.islice(of_kind(events, kind), limit + 1))
+        found = list(itertools.islice(read_events(ledger, name, after=after, kind=kind), limit + 1))
     shown = found[:limit]
     if json:
         print_document({"trial": name, "events": [event.to_dict() for event in shown], "more": len(found) > limit})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +14,11 @@ from safebandit.cli.live import (
     Name,
     add,
     figure,
-    of_kind,
     open_ledger,
     plain_table,
     print_document,
     print_plain,
+    read_events,
 )
 from safebandit.errors import NotFoundError
 
@@ -138,11 +137,10 @@ def _decision(ledger: Ledger, name: str, unit: str) -> Event:
     try:
         return ledger.event(name, ledger.unit(name, unit).asked_at)
     except NotFoundError:
-        with contextlib.closing(ledger.events(name, newest_first=True)) as events:
-            held = next((event for event in of_kind(events, "held") if event.content["unit"] == unit), None)
-        if held is None:
+        held = [event for event in read_events(ledger, name, kind="held") if event.content["unit"] == unit]
+        if not held:
             raise
-        return held
+        return held[-1]
 
 
 def _print_decision(event: Event, settings: Settings) -> None:

@@ -15,7 +15,7 @@ import getpass
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -178,7 +178,7 @@ class Ledger:
 
     def events(
         self, name: str, *, after: int = 0, limit: int | None = None, newest_first: bool = False
-    ) -> Generator[Event, None, None]:
+    ) -> Iterator[Event]:
         """A trial's log, from the event behind `after` on."""
         with self.reading() as connection:
             trial_row(connection, name)
