@@ -181,9 +181,16 @@ def _write(db: str, actor: str | None, json: bool, said: str, request: Any) -> N
         typer.echo(f"{said}: event {done.event}" if done.new else "this was so already: nothing was written")
 
 
-trial_app = typer.Typer(
-    help="Run live trials in a database, without a server.", rich_markup_mode=None, no_args_is_help=True
-)
+trial_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+
+
+@trial_app.callback()
+def options(context: typer.Context) -> None:
+    """Run live trials in a database, without a server."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, amend, pause, resume, close,
     trial_show.trials, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
