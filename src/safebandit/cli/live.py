@@ -1,4 +1,4 @@
-"""What the commands of live trials share: the database, who acts, and packages that may not be installed."""
+"""What the commands of live trials share: the database, who acts, how outcomes are read, how answers are shown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from safebandit.cli.extras import live_packages
 from safebandit.errors import TrialError
 
 if TYPE_CHECKING:
@@ -33,21 +34,9 @@ DATABASE = "trials.db"
 
 
 @contextlib.contextmanager
-def needs_live_packages(command: str) -> Iterator[None]:
-    """Where a package of the extra `live` is missing, say how to get it, in one line, and leave with status 2."""
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        if (missing.name or "safebandit").partition(".")[0] == "safebandit":
-            raise
-        typer.echo(f'safebandit {command} needs more packages: pip install "safebandit[live]"', err=True)
-        raise typer.Exit(2) from None
-
-
-@contextlib.contextmanager
 def open_ledger(database: str, *, create: bool = False) -> Iterator[Ledger]:
     """The record in this database; only where `create` says so is a new file made."""
-    with needs_live_packages("trial"):
+    with live_packages("trial"):
         from safebandit.record.ledger import Ledger
     try:
         with Ledger(database, create=create) as ledger:
@@ -59,7 +48,7 @@ def open_ledger(database: str, *, create: bool = False) -> Iterator[Ledger]:
 
 def checked_actor(actor: str | None) -> str | None:
     """A name that can be kept; None stands for the user."""
-    with needs_live_packages("trial"):
+    with live_packages("trial"):
         from safebandit.record.settings import check_text
     return None if actor is None else check_text("actor", actor)
 

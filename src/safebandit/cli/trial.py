@@ -8,6 +8,7 @@ import typer
 
 from safebandit.cli import trial_audit, trial_show
 from safebandit.cli.completion import complete_policy
+from safebandit.cli.extras import live_packages
 from safebandit.cli.live import (
     DATABASE,
     HELD,
@@ -17,7 +18,6 @@ from safebandit.cli.live import (
     Name,
     Reason,
     checked_actor,
-    needs_live_packages,
     open_ledger,
     print_document,
     read_risk,
@@ -57,7 +57,7 @@ def new(
     json: Json = False,
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
-    with needs_live_packages("trial"):
+    with live_packages("trial"):
         from safebandit.record.settings import Settings, check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),

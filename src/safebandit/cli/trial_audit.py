@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from safebandit.cli.extras import live_packages
 from safebandit.cli.live import (
     DATABASE,
     Database,
@@ -16,7 +17,6 @@ from safebandit.cli.live import (
     Name,
     add,
     counting_bar,
-    needs_live_packages,
     open_ledger,
     plain_table,
     print_document,
@@ -35,7 +35,7 @@ def log(
     json: Json = False,
 ) -> None:
     """Print a trial's log, oldest first."""
-    with needs_live_packages("trial"):
+    with live_packages("trial"):
         from safebandit.record.words import KINDS, event_words
     if kind is not None and kind not in KINDS:
         raise TrialError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
