@@ -264,11 +264,15 @@ def test_the_database_is_named_by_an_option_or_the_environment(desk, monkeypatch
 def test_names_that_look_like_markup_are_shown_as_they_are(desk):
     desk("new", "odd", "--arms", "[red]a,:smile:", "--alpha", ".5", "--title", "[bold]x", "--pending-cap", "5")
     desk("ask", "odd", "[link]u")
-    shown = (
-        desk("status", "odd").out + desk("explain", "odd", "[link]u").out + desk("log", "odd").out + desk("list").out
-    )
-    for text in ("[red]a", ":smile:", "[bold]x", "[link]u"):
-        assert text in shown
+    texts = {
+        "status": ["[red]a", ":smile:", "odd: [bold]x"],
+        "log": ["[red]a", ":smile:", "[link]u"],
+        "list": ["[bold]x"],
+    }
+    for command, wanted in texts.items():
+        shown = desk(command, *(() if command == "list" else ("odd",))).out
+        assert [text for text in wanted if text in shown] == wanted
+    assert "unit '[link]u'" in desk("explain", "odd", "[link]u").out
 
 
 @pytest.mark.parametrize(
