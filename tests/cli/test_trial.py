@@ -6,6 +6,7 @@ import csv
 import getpass
 import io
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -380,6 +381,23 @@ def test_a_shell_can_run_a_trial(tmp_path):
     given = process("ask", "knee", "1", cwd=tmp_path)
     assert given.stdout in ("a\n", "b\n")
     assert process("tell", "knee", "1", "--reward", "1", "--risk", "0", "--json", cwd=tmp_path).returncode == 0
+
+
+def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path):
+    assert process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path).returncode == 0
+    for arguments in (("export", "knee", "--kind", "csv"), ("status", "knee"), ("list", "--json")):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [*COMMAND, "trial", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            timeout=300,
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):

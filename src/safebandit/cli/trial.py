@@ -58,6 +58,7 @@ def new(
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
+        from safebandit.record.rehearsed_run import warm_up
         from safebandit.record.settings import Settings, check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
@@ -67,6 +68,7 @@ def new(
     check_name(name)
     with open_ledger(db, create=True) as ledger:
         done = ledger.create(name, settings, actor=who)
+    warm_up(settings)
     if json:
         print_document({"trial": name, "event": done.event, "settings": settings.to_dict()})
     else:

@@ -107,6 +107,15 @@ class DeskInMemory:
             self.state.do(self.state.number + 1, draft.kind, draft.body, self.units)
 
 
+def warm_up(settings: Settings) -> None:
+    """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
+    practice = DeskInMemory(settings)
+    draft = desk.ask(practice.state, "1")
+    practice.state.do(2, draft.kind, draft.body, practice.units)
+    if draft.kind == "asked":
+        practice.tell("1", 0.0, [0.0] * len(settings.risks))
+
+
 class Run(NamedTuple):
     """What a run came to. Harms have a row per risk; a harm counts whether it is heard of or not.
 
