@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from instructions import instructions_per_round
+from load.measure import Load, answered, growth
 from safebandit.policies.catalogue import POLICIES
 from speed import kept, machine, picture, report
 from speed.size import FULL, QUICK, TINY, Size
@@ -27,6 +28,7 @@ from speed.sweeps import BARE, Cell, against_arms, against_horizon, bare_loop_al
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MARKED = re.compile(r"(?<=<!-- written by `make bench ARGS=--docs` -->\n).*(?=<!-- end -->)", flags=re.DOTALL)
+SHORT_TRIAL = 100
 R = TypeVar("R")
 
 
@@ -40,6 +42,7 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
             cells["arms"] = list(_told("arms", against_arms(policies, size)))
         if "horizons" in sections:
             cells["horizons"] = list(_told("horizons", against_horizon(policies, size)))
+    service = _service(size) if "service" in sections else {}
     return kept.Run(
         date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         computer=machine.describe(),
@@ -47,7 +50,15 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
         **cells,
         machine=dict(_told("machine", machine.figures(size))) if "machine" in sections else {},
         instructions=instructions_per_round([BARE, *policies]) if instructions else {},
+        **service,
     )
+
+
+def _service(size: Size) -> dict[str, Any]:
+    """The service under load, and a long trial against a short one."""
+    load = Load(desks=2, connections=8, pairs=size.service_pairs, seconds=30.0)
+    driven = [answer._asdict() for answer in _told("service", answered(load))]
+    return {"service": driven, "growth": growth(SHORT_TRIAL, size.long_trial)}
 
 
 def _told(section: str, figures: Iterable[R]) -> Iterator[R]:

@@ -53,6 +53,11 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert [(c.policy, c.horizon) for c in run.horizons] == [(p, t) for t in size["horizons"] for p in POLICIES]
     assert len(run.limit) == len(size["arms"]) + len(size["horizons"])
     assert all(c.cost.median > 0 and c.share.low <= c.share.median <= c.share.high for c in run.horizons)
+    assert [(each["database"], each["workers"]) for each in run.service] == [
+        ("SQLite", 1), ("SQLite", 2), ("PostgreSQL", 1), ("PostgreSQL", 2),
+    ]  # fmt: skip
+    assert all(each["pairs"] == size["service_pairs"] // 16 * 16 and each["p50"] <= each["p99"] for each in run.service)
+    assert len(run.growth) == 2
     assert set(run.machine) == {"cold start", "warm start", "version", "two workers", "ask + tell", "peak memory"}
     for ending in (".txt", ".png", ".svg"):
         assert (tmp_path / f"bench-tiny{ending}").stat().st_size > 1_000
@@ -157,14 +162,42 @@ def test_a_run_is_kept_and_read_again_and_the_one_before_stays(tmp_path):
 
 
 def test_changes_compare_the_same_cells_and_are_sure_beyond_the_spread():
-    before = run_of(horizons=[cell("docb", share=0.1), cell("tsbu"), cell("pess", played=100)])
+    same = [cell("joint-kl"), cell("topsi"), cell("klbayes"), cell("safe-imed")]
+    before = run_of(horizons=[cell("docb", share=0.1), cell("tsbu"), cell("pess", played=100), *same])
     slower = replace(cell("docb"), share=Spread(0.05, 0.04, 0.06, 5))
     unsure = replace(cell("tsbu"), share=Spread(0.4, 0.1, 0.5, 5))
-    found = list(changes(run_of(horizons=[slower, unsure, cell("pess"), cell("bwcr")]), before))
-    assert [(change.ratio, change.sure) for change in found] == [(0.5, True), (2.0, False)]
-    said = report.text(run_of(horizons=[slower, unsure]), before)
-    assert "1 of 2 figures changed" in said
+    found = changes(run_of(horizons=[slower, unsure, cell("pess"), cell("bwcr"), *same]), before)
+    assert [change.ratio for change in found] == pytest.approx([0.5, 2.0, 1, 1, 1, 1])
+    assert [change.sure for change in found] == [True, False, False, False, False, False]
+    said = report.text(run_of(horizons=[slower, unsure, *same]), before)
+    assert "all figures together x1.00; beyond that and beyond the noise of 6 figures, 1 changed" in said
     assert "x0.50 (!)" in said
+
+
+def test_noise_between_runs_is_seldom_a_change():
+    """Two runs of 150 figures that differ by 10 % of noise, narrow inside each run: at 4 deviations, a false change in
+    one pair of runs of a hundred; and one figure that really changed is found.
+    """
+    rng = np.random.default_rng(3)
+
+    def noisy(name, share=0.2):
+        median = share * np.exp(0.1 * rng.standard_normal())
+        return replace(cell(name), share=Spread(median, 0.99 * median, 1.01 * median, 5))
+
+    for _ in range(20):
+        names = [f"policy {i}" for i in range(150)]
+        before, now = (run_of(horizons=[noisy(name) for name in names]) for _ in range(2))
+        assert sum(change.sure for change in changes(now, before)) <= 1
+        worse = run_of(horizons=[*now.horizons[:-1], noisy(names[-1], 0.08)])
+        assert [change.what for change in changes(worse, before) if change.sure][-1].startswith("policy 149,")
+
+
+def test_the_service_is_judged_by_its_goals():
+    """Met and missed, by numbers on both sides."""
+    sqlite = {"database": "SQLite", "workers": 1, "pairs": 9, "pairs_per_second": 501.0, "p50": 1.0, "p99": 51.0}
+    run = run_of(service=[sqlite, {**sqlite, "workers": 2, "pairs_per_second": 1.0}], growth=[100.0, 140.0])
+    assert [(goal.measured, goal.met) for goal in judge(run)] == [("501", True), ("51.0 ms", False), ("1.40", True)]
+    assert "SQLite" in report.text(run, None)
 
 
 def test_a_cell_cut_short_or_skipped_is_marked():

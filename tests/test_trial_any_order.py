@@ -108,5 +108,6 @@ TestAnyOrder = AnyOrder.TestCase
 TestAnyOrderWithKL = AnyOrderWithKL.TestCase
 TestAnyOrderByDefault = AnyOrderByDefault.TestCase
 TestAnyOrderOfRisks = AnyOrderOfRisks.TestCase
-for case in (TestAnyOrder, TestAnyOrderWithKL, TestAnyOrderByDefault, TestAnyOrderOfRisks):
-    case.settings = settings(max_examples=25, stateful_step_count=40)
+FEW = settings(max_examples=25, stateful_step_count=40)
+TestAnyOrder.settings = TestAnyOrderWithKL.settings = FEW
+TestAnyOrderByDefault.settings = TestAnyOrderOfRisks.settings = FEW

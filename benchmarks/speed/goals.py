@@ -42,6 +42,12 @@ MACHINE = {
 }
 
 
+# Of the service on SQLite with one worker: pairs of ask and tell per second, and the latency that 99 in 100 stay under.
+PAIRS_PER_SECOND, P99_MILLISECONDS = 500.0, 50.0
+# What a decision in a long trial may cost in those of a short one.
+LONG_TRIAL = 1.5
+
+
 class Goal(NamedTuple):
     """One goal beside what was measured; `met` is None where the measurement is not what the goal is about."""
 
@@ -69,6 +75,21 @@ def judge(run: Run) -> Iterator[Goal]:
             about_it = name != "peak memory" or run.settings["study_trials"] == GOAL_TRIALS
             wanted = f"{'at least' if aim.at_least else 'under'} {aim.goal:g} {aim.unit}"
             yield Goal(aim.about, f"{spread.median:.3g} {aim.unit}", wanted, met if about_it else None)
+    yield from _service(run)
+
+
+def _service(run: Run) -> Iterator[Goal]:
+    for each in run.service:
+        if (each["database"], each["workers"]) == ("SQLite", 1):
+            speed, slow = each["pairs_per_second"], each["p99"]
+            wanted = f"at least {PAIRS_PER_SECOND:g}"
+            yield Goal("service: pairs per second, SQLite", f"{speed:,.0f}", wanted, speed >= PAIRS_PER_SECOND)
+            wanted = f"under {P99_MILLISECONDS:g} ms"
+            yield Goal("service: latency of 99 in 100, SQLite", f"{slow:.1f} ms", wanted, slow < P99_MILLISECONDS)
+    if run.growth:
+        few, many = run.growth
+        what = "service: a pair in a trial of 100,000 events in those of 100"
+        yield Goal(what, f"{many / few:.2f}", f"at most {LONG_TRIAL:g}", many / few <= LONG_TRIAL)
 
 
 def _growth(few: Cell, many: Cell) -> Goal:

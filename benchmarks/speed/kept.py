@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,7 +15,9 @@ from speed.sweeps import Cell
 
 FORMAT = 1
 CELLS = ("limit", "arms", "horizons")
-SECTIONS = (*CELLS, "machine")
+SECTIONS = (*CELLS, "machine", "service")
+# The median deviation of normal noise in its standard deviations; how many of those are far; and no less than this.
+NORMAL, FAR, LEAST = 1.4826, 4.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Run:
     arms: Sequence[Cell] = field(default_factory=list)
     horizons: Sequence[Cell] = field(default_factory=list)
     machine: Mapping[str, Spread] = field(default_factory=dict)
+    service: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    growth: Sequence[float] = field(default_factory=list)
     instructions: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
@@ -62,21 +68,41 @@ def _cell(plain: dict[str, Any]) -> Cell:
 
 @dataclass(frozen=True)
 class Change:
-    """A figure in this run in terms of the last: `ratio` above 1 is more, and `sure` is beyond the spread."""
+    """A figure in this run in terms of the last: `ratio` above 1 is more; `sure` if noise alone would not do that."""
 
     what: str
     ratio: float
     sure: bool
 
 
-def changes(now: Run, before: Run) -> Iterator[Change]:
-    """How shares of the bare loop and figures of the machine differ, where both runs measured the same."""
+def changes(now: Run, before: Run) -> list[Change]:
+    """How shares of the bare loop and figures of the machine differ, where both runs measured the same.
+
+    Runs differ more than the repeats inside a run, and all figures together tell by how much: a change is sure if its
+    quartiles lie apart and its ratio is far from that of the others, measured in their median deviation.
+    """
+    pairs = list(_pairs(now, before))
+    logs = [math.log(new.median / old.median) for _, new, old in pairs]
+    middle = statistics.median(logs) if logs else 0.0
+    noise = NORMAL * statistics.median(abs(log - middle) for log in logs) if logs else 0.0
+    far = max(FAR * noise, LEAST)
+    return [
+        Change(what, math.exp(log), new.differs(old) and abs(log - middle) > far)
+        for (what, new, old), log in zip(pairs, logs, strict=True)
+    ]
+
+
+def common_change(found: Sequence[Change]) -> float:
+    """By how much the figures changed together: the median ratio, which is the machine's doing or everyone's."""
+    return statistics.median(change.ratio for change in found)
+
+
+def _pairs(now: Run, before: Run) -> Iterator[tuple[str, Spread, Spread]]:
     kept = {cell.name: cell for cell in (*before.arms, *before.horizons)}
     for cell in (*now.arms, *now.horizons):
         old = kept.get(cell.name)
         if old is not None and old.share is not None and cell.share is not None:
-            yield Change(cell.name, cell.share.median / old.share.median, cell.share.differs(old.share))
+            yield cell.name, cell.share, old.share
     for name, spread in now.machine.items():
         if name in before.machine:
-            old_spread = before.machine[name]
-            yield Change(name, spread.median / old_spread.median, spread.differs(old_spread))
+            yield name, spread, before.machine[name]

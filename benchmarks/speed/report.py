@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from speed.goals import GOAL_HORIZON, MACHINE, SHARES, as_share, judge
-from speed.kept import Change, Run, changes
+from speed.kept import Change, Run, changes, common_change
 from speed.sweeps import BARE, Cell
 from speed.tables import Table
 
@@ -42,6 +42,8 @@ def tables(run: Run, before: Run | None) -> Iterator[Table]:
         yield Table("The bare loop", ("instance", "T", "ns per round", "quartiles"), rows)
     if run.machine:
         yield _machine(run)
+    if run.service:
+        yield _service(run)
     if run.instructions:
         counts = [(name, f"{count:,.0f}") for name, count in run.instructions.items()]
         yield Table(f"Instructions per round, drug trial, T = {GOAL_HORIZON:,}", ("policy", "instructions"), counts)
@@ -93,6 +95,18 @@ def _machine(run: Run) -> Table:
     return Table("Start-up, workers, latency, memory", ("what", "median", "quartiles"), rows)
 
 
+def _service(run: Run) -> Table:
+    rows = [
+        (each["database"], str(each["workers"]), f"{each['pairs']:,}", f"{each['pairs_per_second']:,.0f}",
+         f"{each['p50']:.1f}", f"{each['p99']:.1f}")
+        for each in run.service
+    ]  # fmt: skip
+    header = ("database", "workers", "pairs", "ask + tell pairs per second", "p50, ms", "p99, ms")
+    few, many = run.growth
+    note = f"A pair costs {few:,.0f} us of processor time in a trial of 100 events, {many:,.0f} us in one of 100,000."
+    return Table("The service over loopback, every answer on disk", header, rows, note)
+
+
 def _arms(cell: Cell) -> int:
     return cell.arms
 
@@ -136,10 +150,13 @@ def _changed(run: Run, before: Run | None) -> str:
     """What changed beyond the spread, the largest first."""
     if before is None:
         return "No run before this one to compare with."
-    every = list(changes(run, before))
+    every = changes(run, before)
+    if not every:
+        return f"Nothing that the run of {before.date} measured was measured again."
     sure = sorted((change for change in every if change.sure), key=lambda c: max(c.ratio, 1 / c.ratio), reverse=True)
     lines = [
-        f"Against the run of {before.date}: {len(sure)} of {len(every)} figures changed by more than their spread"
+        f"Against the run of {before.date}: all figures together x{common_change(every):.2f}; beyond that and beyond "
+        f"the noise of {len(every)} figures, {len(sure)} changed"
         + (" (above 1: a larger share of the bare loop's speed, or more seconds or megabytes)" if sure else "")
     ]
     lines += [f"  {change.what}: x{change.ratio:.2f}" for change in sure[:SHOWN_CHANGES]]

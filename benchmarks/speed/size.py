@@ -24,20 +24,25 @@ class Size(NamedTuple):
     study_trials: int
     asks: int
     workers_trials: int
+    service_pairs: int
+    long_trial: int
 
 
 FULL = Size(
     "full", (2, 5, 10, 20, 100, 1_000, 10_000), 100_000, (10_000, 50_000, 100_000, 1_000_000),
     repeats=5, rounds=2_000_000, bare_rounds=5_000_000,
     longest=15.0, patience=5.0, study_trials=500, asks=5_000, workers_trials=100,
+    service_pairs=10_000, long_trial=100_000,
 )  # fmt: skip
 QUICK = Size(
     "quick", (10, 100, 1_000), 100_000, (50_000,),
     repeats=3, rounds=500_000, bare_rounds=2_000_000,
     longest=0.8, patience=0.5, study_trials=50, asks=2_000, workers_trials=20,
+    service_pairs=2_000, long_trial=10_000,
 )  # fmt: skip
 TINY = Size(
     "tiny", (2, 10, 20), 200, (100, 500),
     repeats=3, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
+    service_pairs=40, long_trial=300,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
+    from safebandit.client import Client as Client
     from safebandit.errors import SafebanditError as SafebanditError
     from safebandit.indices import IMED as IMED
     from safebandit.indices import BayesLower as BayesLower
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from safebandit.trial import Trial as Trial
 
 _HOMES = {
+    "client": ["Client"],
     "errors": ["SafebanditError"],
     "indices": [
         "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "EmpiricalLower", "EmpiricalUpper",

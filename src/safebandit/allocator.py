@@ -10,10 +10,10 @@ import numpy as np
 from numpy.lib.recfunctions import repack_fields
 
 from safebandit.arms import EVERY, new_memory, risk_fields
-from safebandit.dispatch import formulas_hash
 from safebandit.explanation import Considered, Explanation, consider, explain_state
 from safebandit.kernel import kernels_for
 from safebandit.policies import WAIT, prepare, widths
+from safebandit.sources import formulas_hash
 from safebandit.streams import STATE, trial_streams
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.

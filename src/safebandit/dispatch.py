@@ -14,7 +14,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import hashlib
 import inspect
 import os
 import shutil
@@ -32,6 +31,7 @@ from numba import types
 from numba.extending import overload
 
 from safebandit.errors import PolicyError
+from safebandit.sources import formulas_hash
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,20 +42,6 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _njit: Any = numba.njit
 _config: Any = numba.config
 UNUSED_AFTER_DAYS = 30
-# A file with compiled code has one of these words: it decorates a function, or registers a formula.
-SOURCE_OF_FORMULAS = (b"safebandit.dispatch", b".register(")
-
-
-@functools.cache
-def formulas_hash() -> str:
-    """A hash of all sources of formulas, and of Numba's version."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    package = Path(__file__).parent
-    for source in sorted(package.rglob("*.py")):
-        text = source.read_bytes()
-        if any(mark in text for mark in SOURCE_OF_FORMULAS):
-            digest.update(str(source.relative_to(package)).encode() + text)
-    return digest.hexdigest()[:16]
 
 
 @functools.cache

@@ -10,7 +10,8 @@
     ├── TrialError        an outcome or a live trial's state that cannot be accepted
     │   ├── NotFoundError     a trial, unit or event that is not in the record
     │   └── ConflictError     what contradicts the record: another outcome, a trial that is closed
-    └── RecordError       a database that cannot be opened, read or written, or is of another version
+    ├── RecordError       a database or a service that cannot be opened, read or written, or is of another version
+    └── AccessError       a key that does not work, or whose role does not allow what was asked
 
 Each message is one line: the rule, the value, and the remedy where there is one.
 """
@@ -62,7 +63,11 @@ class ConflictError(TrialError):
 
 
 class RecordError(SafebanditError):
-    """A database that cannot be opened, read or written, or is of another version."""
+    """A database or a service that cannot be opened, read or written, or is of another version."""
+
+
+class AccessError(SafebanditError):
+    """A key that does not work, or whose role does not allow what was asked."""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -10,8 +10,10 @@ import typer
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.key import key
 from safebandit.cli.paper import paper
 from safebandit.cli.results import extend, rerun, show
+from safebandit.cli.serve import serve
 from safebandit.cli.simulate import simulate
 from safebandit.cli.trial import trial_app
 from safebandit.errors import SafebanditError
@@ -27,9 +29,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances):
+for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances, serve):
     app.command()(command)
 app.add_typer(trial_app, name="trial")
+app.add_typer(key)
 
 
 def _show_version(wanted: bool) -> None:

@@ -126,8 +126,12 @@ def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
     else:
         options = f"-c lock_timeout={LOCK_SECONDS * 1000}"
         engine = sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "options": options})
-    with database_errors():
-        _bring_up_to_date(engine)
+    try:
+        with database_errors():
+            _bring_up_to_date(engine)
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from safebandit.dispatch import formulas_hash
 from safebandit.errors import ConflictError, TrialError
 from safebandit.explanation import reason_of
 from safebandit.outcomes import outcome_names, read_outcome
@@ -15,6 +14,7 @@ from safebandit.record.events import Draft
 from safebandit.record.settings import Settings, check_text
 from safebandit.record.state import TrialState
 from safebandit.record.units import Unit
+from safebandit.sources import formulas_hash
 from safebandit.version import __version__
 
 

@@ -33,6 +33,8 @@ from safebandit.record.units import Unit
 
 # Trials whose state is kept in memory.
 STATES_KEPT = 64
+# Events that are read at once.
+PAGE = 1000
 
 
 class Allocation(NamedTuple):
@@ -171,22 +173,18 @@ class Ledger:
 
     def event(self, name: str, number: int) -> Event:
         """One event of a trial's log."""
-        found = list(self.events(name, after=number - 1, limit=1))
+        found = self.events(name, after=number - 1, limit=1)
         if not found or found[0].number != number:
             raise NotFoundError(f'trial "{name}" has no event {number}')
         return found[0]
 
-    def events(
-        self, name: str, *, after: int = 0, limit: int | None = None, newest_first: bool = False
-    ) -> Iterator[Event]:
+    def events(self, name: str, *, after: int = 0, limit: int | None = None, newest_first: bool = False) -> list[Event]:
         """A trial's log, from the event behind `after` on."""
         with self.reading() as connection:
             trial_row(connection, name)
             order = events.c.number.desc() if newest_first else events.c.number
             wanted = sa.select(events).where(events.c.trial == name, events.c.number > after)
-            rows = connection.execution_options(yield_per=1000).execute(wanted.order_by(order).limit(limit))
-            for row in rows:
-                yield Event(*row)
+            return [Event(*row) for row in connection.execute(wanted.order_by(order).limit(limit))]
 
 
 class Writing:
@@ -210,6 +208,8 @@ class Writing:
             self._touched[name] = TrialState(name, settings)
             self._units[name] = UnitsInDatabase(self._connection, name)
             return self._append(self._touched[name], desk.create(settings), actor)
+        if self._event(name, 1).content["settings"] == settings.to_dict():
+            return Receipt(state.number, False)
         raise ConflictError(f'there is a trial "{name}" already, with {state.units} units; give another name')
 
     def ask(self, name: str, unit: str, *, actor: str) -> Allocation:
@@ -374,6 +374,15 @@ _UPDATE_TRIAL = (
     .where(trials.c.name == sa.bindparam("trial"))
     .values({column.name: sa.bindparam(column.name) for column in trials.c if column.name != "name"})
 )
+
+
+def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
+    """A trial's whole log, page by page: a long one need not fit in memory."""
+    after = sa.select(events).where(events.c.trial == name, events.c.number > sa.bindparam("last"))
+    wanted, last = after.order_by(events.c.number).limit(PAGE), 0
+    while page := [Event(*row) for row in connection.execute(wanted, {"last": last})]:
+        yield from page
+        last = page[-1].number
 
 
 def load_state(connection: sa.Connection, name: str) -> TrialState:

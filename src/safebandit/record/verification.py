@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from safebandit.allocator import Position
-from safebandit.dispatch import formulas_hash
 from safebandit.errors import SafebanditError
 from safebandit.record import desk
 from safebandit.record.database import units as units_table
 from safebandit.record.events import NOTHING, Event, canonical
-from safebandit.record.ledger import Ledger, UnitsInDatabase, trial_row
+from safebandit.record.ledger import Ledger, UnitsInDatabase, read_log, trial_row
 from safebandit.record.settings import Settings
 from safebandit.record.state import TrialState
 from safebandit.record.units import UnitsInMemory
+from safebandit.sources import formulas_hash
 from safebandit.version import __version__
 
 DECISIONS = ("asked", "held")
@@ -46,7 +46,7 @@ def verify(
         formulas = {formulas_hash()}
         state: TrialState | None = None
         number, previous, decisions = 0, NOTHING, 0
-        for event in ledger.events(name):
+        for event in read_log(connection, name):
             problem = _chain_problem(event, name, number + 1, previous)
             if problem is None:
                 state, problem = _replay(state, event, replayed)

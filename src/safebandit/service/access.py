@@ -1,39 +1,80 @@
-"""Which key a request shows, and whether its role allows what is asked."""
+"""Which key a request shows, and whether its role allows what is asked, as often as it is asked."""
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
-from safebandit.service.keys import ROLES, Key, Keys
+from safebandit.service.guards import KEY_ID
+from safebandit.service.keys import PERMISSIONS, Key, Keys
 from safebandit.service.problems import RefusedError
 
 COOKIE = "safebandit_session"
 # Only for the OpenAPI document; the header is read below, where the answers say what is wrong.
 _bearer = HTTPBearer(auto_error=False, description="A key, as `safebandit key new` prints it.")
+_SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 def key_of(request: Request) -> Key | None:
     """The key of the header, or the one that this browser signed in with."""
     keys: Keys = request.app.state.keys
-    scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return keys.find(text.strip())
+    text = _shown(request)
+    if text is not None:
+        return keys.find(text)
     token = request.cookies.get(COOKIE)
-    return keys.find_session(token) if token else None
+    if token is None or (request.method not in _SAFE and _from_elsewhere(request)):
+        return None
+    return keys.find_session(token)
+
+
+def _shown(request: Request) -> str | None:
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else None
+
+
+def _from_elsewhere(request: Request) -> bool:
+    """Whether a page of another site sent it: a browser adds the cookie, but its user did not mean it."""
+    return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+async def identify(request: Request) -> Key | None:
+    """The key of a request, which may ask so often and no more; 429 where it asks too often."""
+    state = request.app.state
+    text = _shown(request)
+    key = None if text is None else state.keys.recall(text)
+    if key is None:
+        address = request.client.host if request.client else ""
+        # Whoever guesses may not keep the database busy; keys in use are recalled, and go on.
+        _refuse_for(state.failures_of_addresses.wait(address), request, "address")
+        key = await asyncio.to_thread(key_of, request)
+        if key is None:
+            state.failures_of_addresses.take(address)
+            return None
+    request.scope[KEY_ID] = key.id
+    _refuse_for(state.requests_of_keys.take(key.id), request, "key")
+    return key
+
+
+def _refuse_for(seconds: float, request: Request, limit: str) -> None:
+    if seconds > 0:
+        request.app.state.metrics.limited(limit)
+        wait = math.ceil(seconds)
+        raise RefusedError(429, f"too many requests of this {limit}; wait {wait} s", {"Retry-After": str(wait)})
 
 
 def _needs(action: str) -> Any:
     """A dependency: the key of a request that may do this; 401 without a key, 403 where its role does not allow it."""
 
-    def check(request: Request, _: Annotated[Any, Depends(_bearer)]) -> Key:
-        key = key_of(request)
+    async def check(request: Request, _: Annotated[Any, Depends(_bearer)]) -> Key:
+        key = await identify(request)
         if key is None:
             raise RefusedError(401, "a request needs a key that works, as Authorization: Bearer sb_...; ask an admin")
         if not key.may(action):
-            able = ", ".join(role for role in ROLES if Key("", "", role, "", None, None).may(action))
+            able = ", ".join(role for role, actions in PERMISSIONS.items() if action in actions)
             raise RefusedError(403, f'the role "{key.role}" may not {action}; a key of another role may: {able}')
         return key
 

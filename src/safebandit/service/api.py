@@ -1,4 +1,4 @@
-"""The interface for programs, version 1."""
+"""The interface for programs, version 1: what changes a trial. All of it goes through one writer."""
 
 from __future__ import annotations
 
@@ -8,24 +8,17 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from safebandit.record.ledger import Receipt, Writing
+from safebandit.record.ledger import Allocation, Receipt, Writing
 from safebandit.record.settings import Settings
 from safebandit.service import schemas
 from safebandit.service.access import Asker, Manager, Teller
+from safebandit.service.keys import Key
+from safebandit.service.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 
-_SAID: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.ProblemAnswer, "description": what}
-    for status, what in {
-        401: "No key that works.",
-        403: "The key's role does not allow it.",
-        404: "No such trial.",
-        409: "It contradicts the record.",
-        422: "It breaks a rule.",
-        429: "Too many requests.",
-        503: "The database cannot be written now.",
-    }.items()
+router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
+_SAME_AGAIN: dict[int | str, dict[str, Any]] = {
+    200: {"model": ReceiptAnswer, "description": "The same again: nothing changes."}
 }
-router = APIRouter(prefix="/v1", responses=_SAID)
 
 
 async def write(request: Request, trial: str, work: Callable[[Writing], Any]) -> Any:
@@ -33,36 +26,119 @@ async def write(request: Request, trial: str, work: Callable[[Writing], Any]) ->
     return await asyncio.wrap_future(request.app.state.scribe.write(trial, work))
 
 
-@router.post("/trials", status_code=201)
-async def create_trial(body: schemas.NewTrial, request: Request, key: Manager) -> schemas.ReceiptAnswer:
-    """Create a trial."""
+async def _receipt(
+    request: Request, response: Response, trial: str, work: Callable[[Writing], Receipt]
+) -> ReceiptAnswer:
+    done = await write(request, trial, work)
+    response.status_code = 201 if done.new else 200
+    return ReceiptAnswer(event=done.event, new=done.new)
+
+
+@router.post("/trials", status_code=201, responses=_SAME_AGAIN)
+async def create_trial(body: schemas.NewTrial, request: Request, response: Response, key: Manager) -> ReceiptAnswer:
+    """Create a trial; the same again changes nothing, another one of the same name is refused with 409."""
     values = body.model_dump()
     name = values.pop("name")
+    # It compiles the policy, which may take a second.
     settings = await asyncio.to_thread(lambda: Settings.read(values.pop("arms"), values.pop("alpha"), **values))
-    done = await write(request, name, lambda writing: writing.create(name, settings, actor=key.name))
-    return schemas.ReceiptAnswer(**done._asdict())
+    return await _receipt(request, response, name, lambda writing: writing.create(name, settings, actor=key.name))
 
 
-@router.post("/trials/{trial}/units", status_code=201, responses={200: {"model": schemas.AllocationAnswer}})
+@router.post(
+    "/trials/{trial}/units",
+    status_code=201,
+    responses={200: {"model": AllocationAnswer, "description": "It has an arm already, or the trial holds."}},
+)
 async def ask(
-    trial: str, body: schemas.Question, request: Request, response: Response, key: Asker
-) -> schemas.AllocationAnswer:
+    trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
+) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or the trial holds."""
-    given = await write(request, trial, lambda writing: writing.ask(trial, body.unit, actor=key.name))
+    given: Allocation = await write(request, trial, lambda writing: writing.ask(trial, body.unit, actor=key.name))
+    if given.new:
+        request.app.state.metrics.decided(trial, held=given.held)
     response.status_code = 201 if given.new and not given.held else 200
-    fields = {name: getattr(given, name) for name in schemas.AllocationAnswer.model_fields}
-    return schemas.AllocationAnswer(**fields)
+    return AllocationAnswer.model_validate(given)
 
 
-@router.post("/trials/{trial}/outcomes", status_code=201, responses={200: {"model": schemas.ReceiptAnswer}})
+@router.post("/trials/{trial}/outcomes", status_code=201, responses=_SAME_AGAIN)
 async def tell(
-    trial: str, body: schemas.Outcome, request: Request, response: Response, key: Teller
-) -> schemas.ReceiptAnswer:
+    trial: TrialInPath, body: schemas.Outcome, request: Request, response: Response, key: Teller
+) -> ReceiptAnswer:
     """Tell what happened to a unit: 201 the first time, 200 for the same again, 409 for another value."""
 
     def work(writing: Writing) -> Receipt:
         return writing.tell(trial, body.unit, reward=body.reward, risk=body.risk, actor=key.name)
 
-    done = await write(request, trial, work)
-    response.status_code = 201 if done.new else 200
-    return schemas.ReceiptAnswer(**done._asdict())
+    return await _receipt(request, response, trial, work)
+
+
+@router.post("/trials/{trial}/corrections", status_code=201)
+async def correct(
+    trial: TrialInPath, body: schemas.Correction, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Put another outcome in the place of one that was told; decisions made before stand."""
+
+    def work(writing: Writing) -> Receipt:
+        return writing.correct(
+            trial, body.unit, reason=body.reason, reward=body.reward, risk=body.risk, actor=key.name
+        )  # fmt: skip
+
+    return await _receipt(request, response, trial, work)
+
+
+@router.post("/trials/{trial}/given-up", status_code=201, responses=_SAME_AGAIN)
+async def give_up(
+    trial: TrialInPath, body: schemas.GivenUp, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """No longer wait for a unit's outcome."""
+
+    def work(writing: Writing) -> Receipt:
+        return writing.give_up(trial, body.unit, reason=body.reason, actor=key.name)
+
+    return await _receipt(request, response, trial, work)
+
+
+@router.post("/trials/{trial}/amendments", status_code=201)
+async def amend(
+    trial: TrialInPath, body: schemas.Amendment, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Change alpha, policy, arms or the cap of pending units from now on."""
+    changes = body.model_dump(exclude={"reason"})
+
+    def work(writing: Writing) -> Receipt:
+        return writing.amend(trial, reason=body.reason, actor=key.name, **changes)
+
+    return await _receipt(request, response, trial, work)
+
+
+async def _set_status(
+    change: str, trial: str, body: schemas.StatusChange, request: Request, response: Response, key: Key
+) -> ReceiptAnswer:
+    def work(writing: Writing) -> Receipt:
+        return writing.set_status(trial, change, reason=body.reason, actor=key.name)
+
+    return await _receipt(request, response, trial, work)
+
+
+@router.post("/trials/{trial}/pause", status_code=201, responses=_SAME_AGAIN)
+async def pause(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give no arms until the trial is resumed; outcomes are still taken."""
+    return await _set_status("pause", trial, body, request, response, key)
+
+
+@router.post("/trials/{trial}/resume", status_code=201, responses=_SAME_AGAIN)
+async def resume(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give arms again."""
+    return await _set_status("resume", trial, body, request, response, key)
+
+
+@router.post("/trials/{trial}/close", status_code=201, responses=_SAME_AGAIN)
+async def close(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give no more arms, ever; outcomes are still taken."""
+    return await _set_status("close", trial, body, request, response, key)

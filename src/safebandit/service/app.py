@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 
 from safebandit.record.ledger import Ledger
-from safebandit.service import api, problems
+from safebandit.service import api, keyring, pages, probes, problems, reading
+from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
+from safebandit.service.limits import Buckets, Limits
+from safebandit.service.metrics import Metrics
 from safebandit.service.scribe import Scribe
 from safebandit.version import __version__
 
 
-def create_app(database: str) -> FastAPI:
+def create_app(database: str, *, limits: Limits | None = None) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops."""
+    limits = limits or Limits()
+    metrics = Metrics()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
+            app.state.long_work = asyncio.Semaphore(1)
             try:
                 yield
             finally:
@@ -35,6 +44,14 @@ def create_app(database: str) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
+    app.state.metrics = metrics
+    app.state.requests_of_keys = Buckets(limits.rate, limits.burst)
+    app.state.failures_of_addresses = Buckets(limits.failures, limits.failures_burst)
     problems.register(app)
-    app.include_router(api.router)
+    for router in (api.router, reading.router, keyring.router, probes.router, pages.router):
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
+    # The last one added stands first.
+    app.add_middleware(BodyLimit)
+    app.add_middleware(Watch, metrics=metrics)
     return app

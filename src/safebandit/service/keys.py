@@ -52,6 +52,11 @@ class Key(NamedTuple):
         """Whether it works at this time."""
         return self.revoked is None and (self.expires is None or at < self.expires)
 
+    @property
+    def works(self) -> bool:
+        """Whether it works now."""
+        return self.valid(now())
+
 
 class Keys:
     """The keys of one database."""
@@ -99,10 +104,12 @@ class Keys:
         match = _WRITTEN.fullmatch(text)
         if match is None:
             return None
-        found = self._look_up("key " + match[1], sa.select(keys).where(keys.c.id == match[1]))
-        # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
-        same = hmac.compare_digest(_hash(match[2]), found[1] if found else _hash(""))
-        return found[0] if found and same and found[0].valid(now()) else None
+        return _proven(match[2], self._look_up("key " + match[1], sa.select(keys).where(keys.c.id == match[1])))
+
+    def recall(self, text: str) -> Key | None:
+        """As `find`, but only among keys seen a moment ago: it never waits for the database."""
+        match = _WRITTEN.fullmatch(text)
+        return None if match is None else _proven(match[2], self._recall("key " + match[1]))
 
     def sign_in(self, key: Key) -> str:
         """A token for a browser that showed this key."""
@@ -124,14 +131,18 @@ class Keys:
         """The key that a browser signed in with, if both work now."""
         wanted = sa.select(keys, sessions.c.expires.label("until")).join(sessions, sessions.c.key == keys.c.id)
         found = self._look_up("session " + _hash(token), wanted.where(sessions.c.hash == _hash(token)))
-        return found[0] if found and found[0].valid(now()) and now() < found[1] else None
+        return found[0] if found and found[0].works and now() < found[1] else None
+
+    def _recall(self, what: str) -> tuple[Key, str] | None:
+        with self._lock:
+            seen, key, rest = self._remembered.get(what, (-1.0, None, ""))
+        return (key, rest) if key is not None and time.monotonic() - seen < REMEMBERED_SECONDS else None
 
     def _look_up(self, what: str, wanted: Any) -> tuple[Key, str] | None:
         """A key, and its hash or, of a session, its end; remembered for a moment."""
-        with self._lock:
-            seen, key, rest = self._remembered.get(what, (-1.0, None, ""))
-        if key is not None and time.monotonic() - seen < REMEMBERED_SECONDS:
-            return key, rest
+        recalled = self._recall(what)
+        if recalled is not None:
+            return recalled
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
             row = connection.execute(wanted).one_or_none()
         if row is None:
@@ -142,6 +153,12 @@ class Keys:
                 self._remembered.clear()
             self._remembered[what] = (time.monotonic(), *found)
         return found
+
+
+def _proven(secret: str, found: tuple[Key, str] | None) -> Key | None:
+    # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
+    same = hmac.compare_digest(_hash(secret), found[1] if found else _hash(""))
+    return found[0] if found and same and found[0].works else None
 
 
 def _key(row: Any) -> Key:

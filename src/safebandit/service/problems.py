@@ -8,8 +8,14 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from safebandit.errors import ConflictError, NotFoundError, RecordError, SafebanditError
+from safebandit.service.logs import log
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# Seconds after which a database that failed is asked again.
+RETRY_SECONDS = 1
 
 
 class RefusedError(Exception):
@@ -33,18 +39,22 @@ def status_of(error: SafebanditError) -> int:
 
 def answer(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """The JSON of a problem."""
-    return JSONResponse({"error": kind, "message": message}, status, headers)
+    # A text that was sent may hold halves of surrogate pairs, which no answer can.
+    said = message.encode("utf-8", "backslashreplace").decode()
+    return JSONResponse({"error": kind, "message": said}, status, headers)
 
 
 def register(app: FastAPI) -> None:
     """Answer every error in the same shape."""
 
     @app.exception_handler(RefusedError)
-    async def _problem(_: Request, problem: RefusedError) -> JSONResponse:
+    async def _refused(_: Request, problem: RefusedError) -> JSONResponse:
         return answer(problem.status, "refused", problem.message, problem.headers)
 
     @app.exception_handler(SafebanditError)
     async def _ours(_: Request, error: SafebanditError) -> JSONResponse:
+        if isinstance(error, RecordError):
+            return _unavailable(error)
         return answer(status_of(error), type(error).__name__, str(error))
 
     @app.exception_handler(RequestValidationError)
@@ -52,8 +62,33 @@ def register(app: FastAPI) -> None:
         return answer(422, "invalid", "; ".join(_said(each) for each in error.errors()))
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> JSONResponse:
-        return answer(error.status_code, "refused", str(error.detail), dict(error.headers or {}))
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
+        if status == 400 and isinstance(error.__cause__, ValueError | RecursionError):
+            status, message = 422, f"the body must be JSON in UTF-8, not too deep: {error.__cause__}"
+        elif status == 404:
+            message = "there is no such path; /v1/openapi.json lists what there is"
+        elif status == 405:
+            headers["Allow"] = ", ".join(_taken(request))
+            message = f"this path does not take {request.method[:10]!r}; it takes {headers['Allow']}"
+        return answer(status, "refused", message, headers)
+
+
+def _taken(request: Request) -> list[str]:
+    """The methods that a path takes: each may have a route of its own."""
+    asked = ({**request.scope, "method": method} for method in METHODS)
+    routes = request.app.router.routes
+    return [scope["method"] for scope in asked if any(route.matches(scope)[0] == Match.FULL for route in routes)]
+
+
+def _unavailable(error: RecordError) -> JSONResponse:
+    """The database's own words may name its address and its user: they are for the log."""
+    log.error("the record failed", extra={"fields": {"problem": str(error)}})
+    message = str(error)
+    if error.__cause__ is not None:
+        kind = type(error.__cause__).__name__
+        message = f"the database failed ({kind}), nothing is acknowledged; try again, the service's log says more"
+    return answer(503, "RecordError", message, {"Retry-After": str(RETRY_SECONDS)})
 
 
 def _said(error: Any) -> str:

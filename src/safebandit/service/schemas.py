@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
 Risk = Share | list[Share | None] | dict[str, Share | None]
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 Reason = Annotated[str, Field(min_length=1, max_length=200, examples=["a typing error at the desk"])]
 UnitId = Annotated[str, Field(min_length=1, max_length=200, examples=["patient 17"])]
-TrialName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", examples=["knee-pain"])]
+TrialName = Annotated[str, Field(pattern=NAME, examples=["knee-pain"])]
+TrialInPath = Annotated[str, Path(pattern=NAME, examples=["knee-pain"], description="The trial's name.")]
+UnitInQuery = Annotated[str, Query(min_length=1, max_length=200, examples=["patient 17"], description="The unit.")]
+After = Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this number.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
 class Body(BaseModel):
@@ -27,12 +33,12 @@ class NewTrial(Body):
     name: TrialName
     arms: Annotated[list[ShortText], Field(min_length=1, max_length=1000, examples=[["placebo", "low", "high"]])]
     alpha: Annotated[Share | list[Share], Field(examples=[0.2])]
-    risks: Annotated[list[ShortText] | None, Field(min_length=1)] = None
+    risks: Annotated[list[ShortText] | None, Field(min_length=1, examples=[["toxicity"]])] = None
     policy: Annotated[ShortText | None, Field(examples=["tsbu"])] = None
-    seed: Annotated[int | None, Field(ge=0, lt=2**63)] = None
+    seed: Annotated[int | None, Field(ge=0, lt=2**63, examples=[1])] = None
     pending_cap: Annotated[int, Field(ge=1, le=10**6)] = 1
     lost: Annotated[str, Field(pattern="^(harm|ignore)$")] = "harm"
-    title: Annotated[str, Field(max_length=200)] = ""
+    title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
 
 
 class Question(Body):
@@ -46,7 +52,7 @@ class Outcome(Body):
 
     unit: UnitId
     reward: Annotated[Share | None, Field(examples=[1])] = None
-    risk: Annotated[Risk | None, Field(examples=[0])] = None
+    risk: Annotated[Risk | None, Field(examples=[0, {"toxicity": 0}])] = None
 
 
 class Correction(Outcome):
@@ -66,10 +72,10 @@ class Amendment(Body):
     """New settings from now on."""
 
     reason: Reason
-    alpha: Share | list[Share] | None = None
-    policy: ShortText | None = None
-    add: list[ShortText] = []
-    withdraw: list[ShortText] = []
+    alpha: Annotated[Share | list[Share] | None, Field(examples=[0.15])] = None
+    policy: Annotated[ShortText | None, Field(examples=["docb"])] = None
+    add: Annotated[list[ShortText], Field(max_length=1000, examples=[["very high"]])] = []
+    withdraw: Annotated[list[ShortText], Field(max_length=1000)] = []
     pending_cap: Annotated[int | None, Field(ge=1, le=10**6)] = None
 
 
@@ -79,25 +85,39 @@ class StatusChange(Body):
     reason: Reason
 
 
-class AllocationAnswer(BaseModel):
+class NewKey(Body):
+    """A key to be created."""
+
+    name: Annotated[ShortText, Field(examples=["desk 2"])]
+    role: Literal["admin", "operator", "viewer", "auditor"]
+    days: Annotated[float | None, Field(gt=0, le=36500, allow_inf_nan=False, examples=[30])] = None
+
+
+class Answer(BaseModel):
+    """Something that is given."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class AllocationAnswer(Answer):
     """The arm of a unit, or that none is given, and why."""
 
-    unit: str
-    arm: str | None
+    unit: Annotated[str, Field(examples=["patient 17"])]
+    arm: Annotated[str | None, Field(examples=["low"])]
     held: bool
-    why: str
+    why: Annotated[str, Field(examples=["largest reward index among the permissible arms"])]
     round: int
     event: int
 
 
-class ReceiptAnswer(BaseModel):
+class ReceiptAnswer(Answer):
     """The last event of the trial, and whether this request added it."""
 
     event: int
     new: bool
 
 
-class TrialLine(BaseModel):
+class TrialLine(Answer):
     """A trial in a list."""
 
     name: str
@@ -108,14 +128,58 @@ class TrialLine(BaseModel):
     holding: bool
 
 
-class ProblemAnswer(BaseModel):
-    """What cannot be done: the rule, the value, the remedy."""
+class ArmAnswer(Answer):
+    """What is known of an arm; risks are listed in the trial's order."""
 
-    error: str
-    message: str
+    arm: str
+    active: bool
+    plays: int
+    pending: int
+    mean_reward: float | None
+    reward_interval: tuple[float, float] | None
+    mean_risk: list[float | None]
+    risk_interval: list[tuple[float, float] | None]
+    risk_index: list[float | None]
+    permissible: bool
+    propensity: float
+    why: str
 
 
-class EventAnswer(BaseModel):
+class ExpectationAnswer(Answer):
+    """What theory expects after `horizon` units if the means were as they look now."""
+
+    horizon: int
+    regret: float | None
+    unsafe_plays: float | None
+    least_regret: float | None
+    least_unsafe_plays: float | None
+
+
+class OverviewAnswer(Answer):
+    """A trial at a glance; `holding` says why no arm is given at present, and `red` that none is permissible."""
+
+    name: str
+    title: str
+    status: str
+    holding: str | None
+    red: bool
+    version: int
+    policy: str
+    alpha: list[float]
+    risks: list[str]
+    pending_cap: int
+    lost: str
+    units: int
+    pending: int
+    events: int
+    time: str
+    hash: str
+    propensities: str
+    arms: list[ArmAnswer]
+    expected: list[ExpectationAnswer]
+
+
+class EventAnswer(Answer):
     """One event of the log."""
 
     trial: str
@@ -126,3 +190,94 @@ class EventAnswer(BaseModel):
     body: dict[str, Any]
     previous: str
     hash: str
+
+
+class LogAnswer(Answer):
+    """Events in order; `next` is the `after` that goes on, or nothing at the end."""
+
+    events: list[EventAnswer]
+    next: int | None
+
+
+class PendingUnit(Answer):
+    """A unit whose outcome is waited for."""
+
+    unit: str
+    arm: str
+    round: int
+    event: int
+
+
+class PendingAnswer(Answer):
+    """Units in the order of their rounds; `next` is the `after` that goes on, or nothing at the end."""
+
+    units: list[PendingUnit]
+    next: int | None
+
+
+class UnitAnswer(Answer):
+    """A unit: what is known of it, and the event in which its arm was decided."""
+
+    unit: str
+    arm: str
+    round: int
+    pending: bool
+    given_up: bool
+    reward: float | None
+    risk: dict[str, float | None]
+    alpha: Annotated[list[float], Field(description="As it was when the arm was decided.")]
+    decision: EventAnswer
+
+
+class VerificationAnswer(Answer):
+    """Whether the record is what it says; the first event that fails, and what is wrong."""
+
+    trial: str
+    holds: bool
+    events: int
+    decisions: int
+    hash: str
+    failed: int | None
+    problem: str | None
+
+
+class KeyAnswer(Answer):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    role: str
+    created: str
+    expires: str | None
+    revoked: str | None
+
+
+class NewKeyAnswer(KeyAnswer):
+    """A new key: the only time that its text is shown."""
+
+    key: str
+
+
+class ProblemAnswer(Answer):
+    """What cannot be done: the rule, the value, the remedy."""
+
+    error: Annotated[str, Field(examples=["TrialError"])]
+    message: Annotated[str, Field(examples=["reward: Input should be less than or equal to 1, got '2'"])]
+
+
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ProblemAnswer, "description": what, **({"headers": _RETRY_AFTER} if status in (429, 503) else {})}
+    for status, what in {
+        400: "The request cannot be read.",
+        401: "No key that works.",
+        403: "The key's role does not allow it.",
+        404: "No such trial, unit, event or key.",
+        409: "It contradicts the record.",
+        413: "The body is too large.",
+        422: "It breaks a rule.",
+        429: "Too many requests.",
+        500: "The service failed; its log says why.",
+        503: "The database cannot be used now.",
+    }.items()
+}

@@ -1,0 +1,1 @@
+"""The real service under load: pairs of ask and tell per second, their latency, and whether long trials cost more."""

@@ -1,0 +1,94 @@
+"""A desk that keeps the service busy: a process with several connections, each asking and telling without a pause.
+
+Requests are written by hand: on a machine of two cores a comfortable client would take more time than the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import time
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+MEANS = {
+    "placebo": (0.36, 0.16),
+    "25 mg": (0.34, 0.26),
+    "75 mg": (0.47, 0.18),
+    "150 mg": (0.465, 0.2),
+    "300 mg": (0.54, 0.29),
+}
+
+
+class Order(NamedTuple):
+    """What a desk is told to do: at most so many pairs, for at most so many seconds."""
+
+    url: str
+    key: str
+    trial: str
+    name: str
+    connections: int
+    pairs: int
+    seconds: float
+
+
+class Connection:
+    """One connection that is kept open."""
+
+    def __init__(self, order: Order, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        host = urlsplit(order.url).netloc
+        self._head = f"Host: {host}\r\nAuthorization: Bearer {order.key}\r\nContent-Type: application/json\r\n"
+
+    async def post(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """The status and the answer."""
+        data = json.dumps(body).encode()
+        head = f"POST {path} HTTP/1.1\r\n{self._head}Content-Length: {len(data)}\r\n\r\n"
+        self._writer.write(head.encode() + data)
+        lines = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        length = next(int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length:"))
+        return int(lines[0].split()[1]), json.loads(await self._reader.readexactly(length))
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()
+
+
+async def _work(order: Order, number: int, deadline: float, latencies: list[float]) -> int:
+    """One connection's pairs; how many were told."""
+    url = urlsplit(order.url)
+    connection = Connection(order, *await asyncio.open_connection(url.hostname, url.port))
+    rng, told = random.Random(f"{order.name} {number}"), 0
+    for i in range(order.pairs // order.connections):
+        if time.monotonic() > deadline:
+            break
+        unit = f"{order.name} {number} {i}"
+        asked = time.monotonic()
+        status, given = await connection.post(f"/v1/trials/{order.trial}/units", {"unit": unit})
+        between = time.monotonic()
+        if status not in (200, 201) or given["held"]:
+            raise RuntimeError(f"asking gave {status}: {given}")
+        reward, risk = (int(rng.random() < mean) for mean in MEANS[given["arm"]])
+        body = {"unit": unit, "reward": reward, "risk": risk}
+        status, answer = await connection.post(f"/v1/trials/{order.trial}/outcomes", body)
+        if status != 201:
+            raise RuntimeError(f"telling gave {status}: {answer}")
+        latencies += [between - asked, time.monotonic() - between]
+        told += 1
+    connection.close()
+    return told
+
+
+async def work(order: Order) -> dict[str, Any]:
+    """All connections at once; pairs, seconds and every latency."""
+    latencies: list[float] = []
+    begun = time.monotonic()
+    each = [_work(order, i, begun + order.seconds, latencies) for i in range(order.connections)]
+    pairs = sum(await asyncio.gather(*each))
+    return {"pairs": pairs, "seconds": time.monotonic() - begun, "latencies": latencies}
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(work(Order(*json.loads(sys.argv[1]))))))

@@ -1,0 +1,124 @@
+"""The service on each database, with one and two workers, driven by several desks; and a trial's cost as it grows."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from servers.service import Service
+
+from load.desk import MEANS, Order
+from safebandit.record import Ledger, Settings
+from servers.postgres import Postgres
+
+# How many units may wait on an arm: more than there are connections, so that nobody is told to wait.
+PENDING = 1000
+
+
+class Load(NamedTuple):
+    """How hard the service is driven: desks (processes), connections of each, pairs and seconds at most."""
+
+    desks: int
+    connections: int
+    pairs: int
+    seconds: float
+
+
+class Answered(NamedTuple):
+    """Pairs of ask and tell per second, and the latency of a request in milliseconds."""
+
+    database: str
+    workers: int
+    pairs: int
+    pairs_per_second: float
+    p50: float
+    p99: float
+
+
+def drive(database: str, url: str, workers: int, load: Load) -> Answered:
+    """Start the service, keep it busy, and count what it acknowledged."""
+    with Service(url, "--workers", str(workers)) as service:
+        trial = {"name": "load", "arms": list(MEANS), "alpha": 0.3, "seed": 1, "pending_cap": PENDING}
+        status, answer = service.post("/v1/trials", trial)
+        if status != 201:
+            raise RuntimeError(f"creating a trial gave {status}: {answer}")
+        # A first drive brings compiled code into every worker; it is not counted.
+        _send(service, load._replace(pairs=50 * load.desks * load.connections, seconds=20.0), "warm")
+        return _counted(database, workers, _send(service, load, "desk"))
+
+
+def _send(service: Service, load: Load, name: str) -> list[dict[str, object]]:
+    script = str(Path(__file__).parent / "desk.py")
+    orders = [
+        Order(service.url, service.key, "load", f"{name} {i}", load.connections, load.pairs // load.desks, load.seconds)
+        for i in range(load.desks)
+    ]
+    desks = [
+        subprocess.Popen([sys.executable, script, json.dumps(order)], stdout=subprocess.PIPE) for order in orders
+    ]  # fmt: skip
+    said = [desk.communicate()[0] for desk in desks]
+    if any(desk.returncode for desk in desks):
+        raise RuntimeError("a desk failed; what it says is above")
+    return [json.loads(text) for text in said]
+
+
+def _counted(database: str, workers: int, said: list[dict[str, object]]) -> Answered:
+    pairs = sum(int(str(each["pairs"])) for each in said)
+    seconds = max(float(str(each["seconds"])) for each in said)
+    latencies = sorted(1000.0 * wait for each in said for wait in each["latencies"])  # type: ignore[attr-defined]
+    p50, p99 = (latencies[int(share * (len(latencies) - 1))] for share in (0.5, 0.99))
+    return Answered(database, workers, pairs, pairs / seconds, p50, p99)
+
+
+def answered(load: Load, workers: tuple[int, ...] = (1, 2)) -> Iterator[Answered]:
+    """SQLite and PostgreSQL, both waiting for the disk at every commit, with so many workers each."""
+    for count in workers:
+        with tempfile.TemporaryDirectory() as folder:
+            yield drive("SQLite", str(Path(folder) / "trials.db"), count, load)
+    server = Postgres(durable=True)
+    try:
+        for count in workers:
+            yield drive("PostgreSQL", server.new_database(), count, load)
+    finally:
+        server.remove()
+
+
+def growth(few: int, many: int, repeats: int = 9, pairs: int = 40) -> tuple[float, float]:
+    """Microseconds of processor time per pair in a trial of few events and in one of many, measured by turns."""
+    with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "trials.db") as ledger:
+        rng = random.Random(1)
+        for name, events in (("few", few), ("many", many)):
+            ledger.create(name, Settings.read(list(MEANS), 0.3, seed=1, pending_cap=PENDING))
+            _pairs(ledger, name, "before", (events - 1) // 2, rng)
+        costs: dict[str, list[float]] = {"few": [], "many": []}
+        for i in range(repeats):
+            for name, kept in costs.items():
+                # The short trial must stay short: a new one for every measurement.
+                trial = name
+                if name == "few":
+                    trial = f"few-{i}"
+                    ledger.create(trial, Settings.read(list(MEANS), 0.3, seed=1, pending_cap=PENDING))
+                    _pairs(ledger, trial, "before", (few - 1) // 2, rng)
+                begun = time.process_time()
+                _pairs(ledger, trial, f"now {i}", pairs, rng)
+                kept.append(1e6 * (time.process_time() - begun) / pairs)
+        return statistics.median(costs["few"]), statistics.median(costs["many"])
+
+
+def _pairs(ledger: Ledger, trial: str, name: str, pairs: int, rng: random.Random, *, together: int = 100) -> None:
+    for start in range(0, pairs, together):
+        with ledger.writing() as writing:
+            for i in range(start, min(start + together, pairs)):
+                arm = writing.ask(trial, f"{name} {i}", actor="bench").arm
+                if arm is None:
+                    raise RuntimeError("the trial holds")
+                reward, risk = (float(rng.random() < mean) for mean in MEANS[arm])
+                writing.tell(trial, f"{name} {i}", reward=reward, risk=risk, actor="bench")

@@ -1,0 +1,89 @@
+"""`safebandit key`: who may use the service."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import Annotated, Any
+
+import typer
+
+from safebandit.cli.extras import live_packages
+
+key = typer.Typer(name="key", help="Keys of the service: create, list, revoke.", rich_markup_mode=None)
+Database = Annotated[str, typer.Option(help="The database: a file (SQLite), or postgresql://...")]
+
+
+@key.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Who will use it; it stands in the log beside what is done with it.")],
+    role: Annotated[
+        str, typer.Option(help="admin, operator (ask and tell), viewer (no single units) or auditor (log and verify).")
+    ] = "operator",
+    days: Annotated[float | None, typer.Option(help="Days until it expires; never, if not given.")] = None,
+    db: Database = "trials.db",
+) -> None:
+    """Create a key, and print it: the only time that it can be seen."""
+    with _keys(db, create=True) as keys:
+        made, text = keys.create(name, role, days=days)
+    until = f", until {made.expires}" if made.expires else ""
+    typer.echo(f'key {made.id} for "{made.name}" ({made.role}{until}), shown once:', err=True)
+    typer.echo(text)
+
+
+@key.command("list")
+def list_keys(
+    db: Database = "trials.db",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+) -> None:
+    """List the keys: id, name, role and whether each works; never a secret."""
+    from safebandit.cli.show import console
+
+    with _keys(db, create=False) as keys:
+        known = keys.all()
+    if json:
+        typer.echo(dumps([{**each._asdict(), "works": each.works} for each in known]))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("id", "name", "role", "created", "expires", "works"):
+        table.add_column(heading, overflow="fold")
+    for each in known:
+        state = "revoked" if each.revoked else ("yes" if each.works else "expired")
+        # A name may look like markup.
+        table.add_row(each.id, Text(each.name), each.role, each.created[:19], (each.expires or "never")[:19], state)
+    console().print(table)
+
+
+@key.command()
+def revoke(
+    id: Annotated[str, typer.Argument(help="The key's id, as `safebandit key list` shows it.")],
+    db: Database = "trials.db",
+) -> None:
+    """Make a key worthless, at once and for good; a running service notices within a second."""
+    with _keys(db, create=False) as keys:
+        gone = keys.revoke(id)
+    typer.echo(f'key {gone.id} of "{gone.name}" no longer works')
+
+
+class _Opened:
+    """The keys of a database, which is closed again."""
+
+    def __init__(self, ledger: Any) -> None:
+        from safebandit.service.keys import Keys
+
+        self._ledger = ledger
+        self._keys = Keys(ledger)
+
+    def __enter__(self) -> Any:
+        return self._keys
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.dispose()
+
+
+def _keys(db: str, *, create: bool) -> _Opened:
+    with live_packages("key"):
+        from safebandit.record.ledger import Ledger
+    return _Opened(Ledger(db, create=create))

@@ -1,0 +1,46 @@
+"""`safebandit serve`: live trials over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from safebandit.cli.extras import live_packages
+
+
+def serve(
+    db: Annotated[
+        str, typer.Option(help="The database: a file (SQLite), or postgresql://USER:PASSWORD@HOST/NAME.")
+    ] = "trials.db",
+    host: Annotated[str, typer.Option(help="The address to listen on; other than loopback only with a key.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, typer.Option(help="How many processes answer.", min=1, max=64)] = 1,
+    rate: Annotated[
+        float, typer.Option(help="Requests per second that each key may make, of each process.", min=0.001)
+    ] = 2000.0,
+    burst: Annotated[
+        float, typer.Option(help="Requests that each key may make at once, of each process.", min=1.0)
+    ] = 4000.0,
+) -> None:
+    """Serve live trials: an interface for programs, and a page for people.
+
+    The first start prints a key, once. SIGTERM or Ctrl-C stops it after the requests in flight are answered.
+    """
+    with live_packages("serve"):
+        from safebandit.service.limits import Limits
+        from safebandit.service.run import Place
+        from safebandit.service.run import serve as run
+
+    limits = Limits(rate=rate, burst=burst)
+    status = run(Place(db, host, port), workers=workers, limits=limits, say=_say)
+    if status:
+        raise typer.Exit(status)
+
+
+def _say(line: str) -> None:
+    # Programs that started the service wait for these lines.
+    typer.echo(line)
+    typer.get_text_stream("stdout").flush()

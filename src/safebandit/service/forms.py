@@ -1,0 +1,230 @@
+"""What the forms of the pages do: read what was typed, have it written, and lead back to the page that shows it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.datastructures import FormData
+
+from safebandit.errors import NotFoundError, RecordError, SafebanditError, TrialError
+from safebandit.limits import plain_alpha
+from safebandit.record.ledger import Writing
+from safebandit.record.settings import Settings, check_name
+from safebandit.record.verification import verify
+from safebandit.service import screens, views
+from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
+from safebandit.service.keys import Key
+from safebandit.service.problems import RefusedError, status_of
+from safebandit.service.rendering import PageRoute, go, read_form, render
+from safebandit.service.screens import Sent
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+Work = Callable[[Writing], Any]
+Form = Annotated[FormData, Depends(read_form)]
+# A long log takes minutes to recompute: one at a time, or clicks would use up the service.
+_verifying = threading.Lock()
+
+
+@router.post("/trials")
+def create_trial(request: Request, key: Manager, form: Form) -> Response:
+    """Create a trial."""
+    try:
+        name = check_name(text(form, "name").strip())
+        cap = whole(form, "pending_cap", "pending units per arm")
+        settings = Settings.read(
+            lines(form, "arms"),
+            numbers(form, "alpha"),
+            risks=lines(form, "risks") or None,
+            policy=text(form, "policy").strip() or None,
+            seed=whole(form, "seed", "seed"),
+            pending_cap=1 if cap is None else cap,
+            lost=text(form, "lost") or "harm",
+            title=text(form, "title").strip(),
+        )
+        _write(request, name, lambda writing: writing.create(name, settings, actor=key.name))
+    except SafebanditError as problem:
+        sent = Sent("create", str(problem), True, form)
+        return screens.trials_screen(request, key, sent=sent, status=status_of(problem))
+    return go(f"/trials/{name}")
+
+
+@router.post("/trials/{trial}/ask")
+def ask(trial: str, request: Request, key: Asker, form: Form) -> Response:
+    """Ask for a unit's arm."""
+
+    def read() -> Work:
+        # A blank that was typed by chance must not make another unit of the same one.
+        unit = text(form, "unit").strip()
+        return lambda writing: writing.ask(trial, unit, actor=key.name)
+
+    return _do(request, key, trial, "ask", form, read)
+
+
+@router.post("/trials/{trial}/tell")
+def tell(trial: str, request: Request, key: Teller, form: Form) -> Response:
+    """Tell what happened to a unit."""
+
+    def read() -> Work:
+        unit, outcome = text(form, "unit"), _outcome(request, trial, form)
+        return lambda writing: writing.tell(trial, unit, **outcome, actor=key.name)
+
+    return _do(request, key, trial, "tell", form, read)
+
+
+@router.post("/trials/{trial}/correct")
+def correct(trial: str, request: Request, key: Manager, form: Form) -> Response:
+    """Put another outcome in the place of one that was told."""
+
+    def read() -> Work:
+        unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
+        return lambda writing: writing.correct(trial, unit, **outcome, reason=reason, actor=key.name)
+
+    return _do(request, key, trial, "correct", form, read)
+
+
+@router.post("/trials/{trial}/give-up")
+def give_up(trial: str, request: Request, key: Manager, form: Form) -> Response:
+    """No longer wait for a unit's outcome."""
+
+    def read() -> Work:
+        unit, reason = text(form, "unit"), text(form, "reason")
+        return lambda writing: writing.give_up(trial, unit, reason=reason, actor=key.name)
+
+    return _do(request, key, trial, "give-up", form, read)
+
+
+@router.post("/trials/{trial}/amend")
+def amend(trial: str, request: Request, key: Manager, form: Form) -> Response:
+    """Change settings from now on; a field that was left empty stays as it is."""
+
+    def read() -> Work:
+        reason = text(form, "reason")
+        changes: dict[str, Any] = {
+            "alpha": numbers(form, "alpha"),
+            "policy": text(form, "policy").strip() or None,
+            "add": lines(form, "add"),
+            "withdraw": [str(arm) for arm in form.getlist("withdraw")],
+            "pending_cap": whole(form, "pending_cap", "pending units per arm"),
+        }
+        return lambda writing: writing.amend(trial, reason=reason, actor=key.name, **changes)
+
+    return _do(request, key, trial, "amend", form, read)
+
+
+@router.post("/trials/{trial}/{change}")
+def set_status(trial: str, change: str, request: Request, key: Manager, form: Form) -> Response:
+    """Pause, resume or close a trial."""
+    if change not in ("pause", "resume", "close"):
+        raise RefusedError(404, "there is no such form")
+
+    def read() -> Work:
+        reason = text(form, "reason")
+        return lambda writing: writing.set_status(trial, change, reason=reason, actor=key.name)
+
+    return _do(request, key, trial, change, form, read)
+
+
+@router.post("/trials/{trial}/log/verify")
+def verify_log(trial: str, request: Request, key: Auditor, form: Form) -> Response:
+    """Recompute a trial from its first event on, and say whether the record holds."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, trial)
+    if not _verifying.acquire(blocking=False):
+        raise RefusedError(429, "a record is being verified already; wait until that is done")
+    try:
+        found = verify(ledger, trial, expected=text(form, "expected").strip() or None)
+    finally:
+        _verifying.release()
+    return render(request, "verified.html", key=key, head=head, found=found)
+
+
+@router.post("/keys")
+def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
+    """Make a key, and show it this once."""
+    try:
+        days = number(form, "days", "days until it expires")
+        made, shown = request.app.state.keys.create(text(form, "name").strip(), text(form, "role"), days=days)
+    except SafebanditError as problem:
+        sent = Sent("key", str(problem), True, form)
+        return screens.keys_screen(request, key, sent=sent, status=status_of(problem))
+    sent = Sent("key", f'The key "{made.name}" of the role {made.role} was made.')
+    return screens.keys_screen(request, key, sent=sent, shown=shown)
+
+
+@router.post("/keys/{id}/revoke")
+def revoke_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
+    """Make a key worthless."""
+    request.app.state.keys.revoke(id)
+    return go("/keys")
+
+
+def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read: Callable[[], Work]) -> Response:
+    """Read the form and have it written; the page then shows what became of it, beside the form."""
+    try:
+        done = _write(request, trial, read())
+    except (NotFoundError, RecordError):
+        raise
+    except SafebanditError as problem:
+        sent = Sent(form, str(problem), True, typed)
+        return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
+    if form == "ask":
+        query = {"done": form, "unit": text(typed, "unit").strip()}
+    else:
+        query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
+    return go(f"/trials/{trial}?{urlencode(query)}#{form}")
+
+
+def _write(request: Request, trial: str, work: Work) -> Any:
+    """Wait until it is on disk; this is a thread of its own, the service goes on."""
+    return request.app.state.scribe.write(trial, work).result()
+
+
+def _outcome(request: Request, trial: str, form: FormData) -> dict[str, Any]:
+    """What was typed of a unit's outcome; a field that was left empty says nothing."""
+    risks = views.head(request.app.state.ledger, trial).settings.risks
+    told = {name: number(form, f"risk_{j}", name) for j, name in enumerate(risks)}
+    known = {name: value for name, value in told.items() if value is not None}
+    return {"reward": number(form, "reward", "reward"), "risk": known or None}
+
+
+def text(form: FormData, field: str) -> str:
+    """What a field says."""
+    value = form.get(field, "")
+    return value if isinstance(value, str) else ""
+
+
+def lines(form: FormData, field: str) -> list[str]:
+    """What a field says line by line, without empty lines."""
+    return [line.strip() for line in re.split(r"\r?\n", text(form, field)) if line.strip()]
+
+
+def number(form: FormData, field: str, what: str) -> float | None:
+    """The number in a field; None if it is empty."""
+    typed = text(form, field).strip()
+    return _number(typed, what) if typed else None
+
+
+def numbers(form: FormData, field: str) -> Any:
+    """One number, or several with commas between them; None if there is none."""
+    typed = text(form, field)
+    return plain_alpha(tuple(_number(part.strip(), field) for part in typed.split(","))) if typed.strip() else None
+
+
+def whole(form: FormData, field: str, what: str) -> int | None:
+    """The whole number in a field; None if it is empty."""
+    typed = text(form, field).strip()
+    if typed and not re.fullmatch(r"[0-9]{1,30}", typed):
+        raise TrialError(f"{what} must be a whole number, got {typed[:40]!r}")
+    return int(typed) if typed else None
+
+
+def _number(typed: str, what: str) -> float:
+    try:
+        return float(typed)
+    except ValueError:
+        raise TrialError(f"{what} must be a number such as 0.2, got {typed[:40]!r}") from None

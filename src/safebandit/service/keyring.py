@@ -1,0 +1,33 @@
+"""The interface for programs, version 1: keys, for admins."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+
+from safebandit.service import schemas
+from safebandit.service.access import KeyKeeper
+
+router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["keys"])
+
+
+@router.get("/keys")
+def list_keys(request: Request, _: KeyKeeper) -> list[schemas.KeyAnswer]:
+    """Every key, revoked ones too, oldest first; never a secret."""
+    return [schemas.KeyAnswer.model_validate(key) for key in request.app.state.keys.all()]
+
+
+@router.post("/keys", status_code=201)
+def create_key(body: schemas.NewKey, request: Request, _: KeyKeeper) -> schemas.NewKeyAnswer:
+    """A new key. Its text is shown this once."""
+    key, text = request.app.state.keys.create(body.name, body.role, days=body.days)
+    return schemas.NewKeyAnswer(**key._asdict(), key=text)
+
+
+@router.delete("/keys/{id}")
+def revoke_key(
+    id: Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])], request: Request, _: KeyKeeper
+) -> schemas.KeyAnswer:
+    """Make a key worthless, in all processes within a second; again changes nothing."""
+    return schemas.KeyAnswer.model_validate(request.app.state.keys.revoke(id))

@@ -1,0 +1,49 @@
+"""Trials and units in lists, read from their rows: no trial's memory is built for it."""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+
+from safebandit.record.database import events, trials, units
+from safebandit.record.ledger import Ledger, trial_row
+from safebandit.record.settings import Settings
+from safebandit.service.schemas import PendingUnit, TrialLine
+
+
+def all_trials(ledger: Ledger) -> list[TrialLine]:
+    """Every trial, in the order of names."""
+    wanted = sa.select(trials.c.name, trials.c.status, trials.c.state).order_by(trials.c.name)
+    with ledger.reading() as connection:
+        return [_line(*row) for row in connection.execute(wanted)]
+
+
+def _line(name: str, status: str, text: str) -> TrialLine:
+    state = json.loads(text)
+    return TrialLine(
+        name=name,
+        title=state["settings"]["title"],
+        status=status,
+        units=state["units"],
+        pending=state["waiting"],
+        holding=status == "open" and state["last_kind"] == "held",
+    )
+
+
+def alpha_at(ledger: Ledger, trial: str, number: int) -> list[float]:
+    """The limits that were in force when this event was written."""
+    settled = events.c.kind.in_(["created", "amended"])
+    wanted = sa.select(events.c.body).where(events.c.trial == trial, events.c.number <= number, settled)
+    with ledger.reading() as connection:
+        body = connection.scalar(wanted.order_by(events.c.number.desc()).limit(1))
+    return list(Settings.from_dict(json.loads(str(body))["settings"]).limits)
+
+
+def pending_units(ledger: Ledger, trial: str, *, after: int, limit: int) -> list[PendingUnit]:
+    """Units whose outcome is waited for, in the order of their rounds."""
+    wanted = sa.select(units).where(units.c.trial == trial, units.c.pending == sa.true(), units.c.round > after)
+    with ledger.reading() as connection:
+        trial_row(connection, trial)
+        rows = list(connection.execute(wanted.order_by(units.c.round).limit(limit)))
+    return [PendingUnit(unit=row.id, arm=row.arm, round=row.round, event=row.asked_at) for row in rows]

@@ -1,0 +1,57 @@
+"""Numbers for Prometheus: requests, decisions, what waits. With several workers, any of them answers for all."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """The numbers of one application."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        kept: dict[str, Any] = {"registry": self._registry, "namespace": "safebandit"}
+        self._requests = Counter("requests", "Requests answered.", ["method", "route", "status"], **kept)
+        self._seconds = Histogram("request_seconds", "Time to answer.", ["method", "route"], buckets=SECONDS, **kept)
+        self._decisions = Counter("decisions", "Decisions, by what was decided.", ["trial", "kind"], **kept)
+        self._limited = Counter("rate_limited", "Requests refused with 429.", ["limit"], **kept)
+        self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+    def decided(self, trial: str, *, held: bool) -> None:
+        """A unit was given an arm, or none."""
+        self._decisions.labels(trial, "held" if held else "asked").inc()
+
+    def limited(self, limit: str) -> None:
+        """A request came too soon: by the limit of a key, or of an address."""
+        self._limited.labels(limit).inc()
+
+    def waiting(self, writes: int) -> None:
+        """So many writes wait now."""
+        self._queue.set(writes)
+
+    def text(self, pending: dict[str, int]) -> bytes:
+        """All of it, as Prometheus reads it; pending units are those that the record has now."""
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            everyone = CollectorRegistry()
+            MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
+        else:
+            everyone = self._registry
+        # Read when asked for, not counted: every process gives the same numbers, so they are not added up.
+        return generate_latest(everyone) + _gauge("safebandit_pending_units", "Units waited for.", pending)
+
+
+def _gauge(name: str, about: str, values: dict[str, int]) -> bytes:
+    lines = [f"# HELP {name} {about}", f"# TYPE {name} gauge"]
+    lines += [f'{name}{{trial="{trial}"}} {value}' for trial, value in values.items()]
+    return "\n".join([*lines, ""]).encode()

@@ -1,0 +1,170 @@
+"""The pages for people: signing in, the list of trials, a trial, its log, and the keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from safebandit.errors import NotFoundError
+from safebandit.record.ledger import Ledger
+from safebandit.service import forms, screens, views
+from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of
+from safebandit.service.forms import Form
+from safebandit.service.keys import SESSION_HOURS, Key
+from safebandit.service.rendering import FOLDER, PageRoute, go, render
+from safebandit.service.screens import Sent
+from safebandit.service.words import said
+
+STATIC = FOLDER / "static"
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+# Where signing in may lead: a page of this site, whatever the address says.
+_OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
+# What those who may ask but not read the log are shown again of what they did.
+_DESK = ("asked", "held", "told")
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request, next: str = "/") -> Response:
+    """The form for a key; who is signed in already is led on."""
+    if key_of(request) is not None:
+        return go(_own_page(next))
+    return render(request, "sign_in.html", next=_own_page(next), message="")
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, form: Form) -> Response:
+    """Give this browser a token for the key."""
+    path = _own_page(forms.text(form, "next"))
+    key = request.app.state.keys.find(forms.text(form, "key").strip())
+    if key is None:
+        message = "This key does not work: it is misspelt, expired or revoked. Ask an admin for another one."
+        return render(request, "sign_in.html", 401, next=path, message=message)
+    response = go(path)
+    response.set_cookie(
+        COOKIE, request.app.state.keys.sign_in(key),
+        max_age=SESSION_HOURS * 3600, httponly=True, samesite="strict", secure=request.url.scheme == "https",
+    )  # fmt: skip
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, form: Form) -> Response:
+    """Make this browser's token worthless."""
+    token = request.cookies.get(COOKIE)
+    if token:
+        request.app.state.keys.sign_out(token)
+    response = go("/sign-in")
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    return response
+
+
+@router.get("/")
+def trials(request: Request, key: Lister) -> Response:
+    """Every trial."""
+    return screens.trials_screen(request, key)
+
+
+@router.get("/live")
+def trials_live(request: Request, key: Lister, after: str = "") -> Response:
+    """What has changed in the list; 204 if nothing has."""
+    return screens.trials_live(request, key, after)
+
+
+@router.get("/trials/{trial}")
+def trial(
+    trial: str, request: Request, key: Lister, done: str = "", unit: str = "", event: Annotated[int, Query(ge=0)] = 0
+) -> Response:
+    """A trial; `done` names the form that led here, `unit` is put into forms."""
+    sent = _sent(request, key, trial, done, unit, event)
+    return screens.trial_screen(request, key, trial, sent=sent)
+
+
+@router.get("/trials/{trial}/live")
+def trial_live(trial: str, request: Request, key: Lister, after: str = "") -> Response:
+    """What has changed of a trial; 204 if nothing has."""
+    return screens.trial_live(request, key, trial, after)
+
+
+@router.get("/trials/{trial}/arms")
+def arms(trial: str, request: Request, key: Reader) -> Response:
+    """Every arm of a trial."""
+    return screens.arms_screen(request, key, trial)
+
+
+@router.get("/trials/{trial}/units")
+def units(
+    trial: str, request: Request, key: Auditor, unit: str = "", before: Annotated[int | None, Query(ge=1)] = None
+) -> Response:
+    """Units and what is known of each, the last first."""
+    return screens.units_screen(request, key, trial, unit, before)
+
+
+@router.get("/trials/{trial}/log")
+def log(trial: str, request: Request, key: Auditor, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
+    """The log, the newest event first."""
+    return screens.log_screen(request, key, trial, before)
+
+
+@router.get("/trials/{trial}/log/{number}")
+def event(trial: str, number: int, request: Request, key: Auditor) -> Response:
+    """One event, whole."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, trial)
+    found = ledger.event(trial, number)
+    content, words = found.content, said(found, head.settings.risks)
+    body = json.dumps(content, indent=2, ensure_ascii=False)
+    return render(request, "event.html", key=key, head=head, event=found, content=content, said=words, body=body)
+
+
+@router.get("/keys")
+def keys(request: Request, key: KeyKeeper) -> Response:
+    """The keys, without their secrets."""
+    return screens.keys_screen(request, key)
+
+
+@router.get("/trials/{trial}/{form}")
+def form(trial: str, form: str, key: Lister) -> Response:
+    """The address of a form, entered by hand: the page that it is on."""
+    return go(_own_page(f"/trials/{trial}"))
+
+
+router.include_router(forms.router)
+
+
+def _own_page(path: str) -> str:
+    return path if _OWN_PAGE.fullmatch(path) else "/"
+
+
+def _sent(request: Request, key: Key, trial: str, done: str, unit: str, number: int) -> Sent:
+    """What to say beside the form that led here, read from the record: an address alone must not say it was done."""
+    ledger = request.app.state.ledger
+    if done == "ask" and unit and key.may("ask"):
+        return _given(ledger, trial, unit)
+    if number:
+        return _written(ledger, key, trial, done, number)
+    if done and not unit:
+        return Sent(done, "Nothing was written: this was in the record already.")
+    # From the list of pending units: put into the form that the address names.
+    return Sent(done, values={"unit": unit})
+
+
+def _given(ledger: Ledger, trial: str, unit: str) -> Sent:
+    arm = views.arm_of(ledger, trial, unit)
+    if arm is not None:
+        return Sent("ask", f"Unit {unit} gets: {arm}")
+    why = views.head(ledger, trial).holding or "it was not asked for"
+    return Sent("ask", f"Unit {unit} gets no arm: {why}.", True, {"unit": unit})
+
+
+def _written(ledger: Ledger, key: Key, trial: str, done: str, number: int) -> Sent:
+    try:
+        event = ledger.event(trial, number)
+    except NotFoundError:
+        return Sent()
+    if not key.may("log") and not (key.may("ask") and event.kind in _DESK and event.actor == key.name):
+        return Sent()
+    words = said(event, views.head(ledger, trial).settings.risks)
+    return Sent(done, f"Written as event {number}: {words}")

@@ -1,0 +1,115 @@
+"""Starting and stopping the service: the socket, the first key, one process or several."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable
+from typing import NamedTuple
+
+import uvicorn
+
+from safebandit.errors import RecordError
+from safebandit.record.database import read_url
+from safebandit.record.ledger import Ledger
+from safebandit.service.app import create_app
+from safebandit.service.keys import Keys
+from safebandit.service.limits import Limits
+from safebandit.service.logs import log_to_stderr
+
+# So long may requests in flight take when the service is told to stop.
+STOP_SECONDS = 30
+FIRST_KEY = "first admin"
+
+
+class Place(NamedTuple):
+    """Where the service listens, and on which database."""
+
+    database: str
+    host: str
+    port: int
+
+
+def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], None]) -> int:
+    """Serve until a signal comes; the exit status. What people need to know is said once, when it can be reached."""
+    log_to_stderr()
+    loopback = _is_loopback(place.host)
+    with Ledger(place.database) as ledger:
+        first_key = _first_key(Keys(ledger), loopback, place)
+    with _listen(place) as listener:
+        host = f"[{place.host}]" if ":" in place.host else place.host
+        say(f"safebandit serves http://{host}:{listener.getsockname()[1]} (database: {_shown(place.database)})")
+        if first_key is not None:
+            say(f"first key (admin), shown once: {first_key}")
+        if workers > 1:
+            from safebandit.service.workers import supervise
+
+            return supervise(place.database, listener, workers=workers, limits=limits)
+        return serve_here(place.database, listener, limits)
+
+
+def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
+    """Serve in this process; requests in flight are finished when it is told to stop."""
+    # Uvicorn stops at these signals, and then raises them again for whoever listened before.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _nothing)
+    config = uvicorn.Config(
+        create_app(database, limits=limits),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+    server.run(sockets=[listener])
+    return 0 if server.started else 1
+
+
+def _nothing(*_: object) -> None:
+    """Leave stopping to Uvicorn."""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        found = {info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except OSError:
+        raise RecordError(f"host must be an address or a name of this machine, got {host!r}") from None
+    return all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in found)
+
+
+def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
+    """The text of an admin's key, where there is no key yet; a service that others can reach needs one before."""
+    known = keys.all()
+    if not loopback and not any(key.works for key in known):
+        raise RecordError(
+            f"{place.host} can be reached by others, and the database has no key that works; "
+            f"create one first: safebandit key new NAME --role admin --db {_shown(place.database)}"
+        )
+    return None if known else keys.create(FIRST_KEY, "admin")[1]
+
+
+def _shown(database: str) -> str:
+    """The database without its password."""
+    url = read_url(database)
+    return str(url.database) if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+
+
+def _listen(place: Place) -> socket.socket:
+    """A socket that takes connections from now on; they wait until a process answers them."""
+    family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        # A service that is started again at once takes its port back; one that another process listens on stays taken.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError as problem:
+        listener.close()
+        said = problem.strerror or "no reason was given"
+        raise RecordError(
+            f"cannot listen on {place.host}:{place.port}: {said.lower()}; choose another --port, or 0 for a free one"
+        ) from None
+    listener.set_inheritable(True)
+    return listener

@@ -1,0 +1,194 @@
+"""Whole pages with what they show to whom; a form that was refused is shown again with its message and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fastapi import Request, Response
+
+from safebandit.policies import POLICIES
+from safebandit.record.overview import Overview
+from safebandit.record.settings import LOST
+from safebandit.service import charts, views
+from safebandit.service.keys import ROLES, Key
+from safebandit.service.rendering import render
+from safebandit.service.words import said
+
+# The arms in the table of a trial's page; a page of its own has them all.
+MOST_ARMS = 100
+MOST_WAITING = 50
+NEWEST = 12
+PER_PAGE = 50
+
+
+class Sent(NamedTuple):
+    """A form that was sent: its name, and the message beside it; with what was typed if it was refused."""
+
+    form: str = ""
+    message: str = ""
+    refused: bool = False
+    values: Mapping[str, Any] = {}
+
+    def value(self, form: str, field: str) -> str:
+        """What to show in a field."""
+        return str(self.values.get(field, "")) if self.form == form else ""
+
+    def values_of(self, form: str, field: str) -> list[str]:
+        """What was ticked in a group of boxes."""
+        if self.form != form or not self.refused:
+            return []
+        listed = getattr(self.values, "getlist", None)
+        return [str(value) for value in listed(field)] if listed else []
+
+
+def trials_screen(request: Request, key: Key, *, sent: Sent | None = None, status: int = 200) -> Response:
+    """The list of trials."""
+    return render(
+        request,
+        "trials.html",
+        status,
+        **_list_context(request, key),
+        sent=sent or Sent(),
+        lost=LOST,
+        policies=sorted(POLICIES),
+    )
+
+
+def trials_live(request: Request, key: Key, after: str) -> Response:
+    """The part of the list that changes, if it has."""
+    return _live(request, "trials_live.html", _list_context(request, key), after)
+
+
+def _list_context(request: Request, key: Key) -> dict[str, Any]:
+    listed = views.heads(request.app.state.ledger)
+    return {"key": key, "trials": listed, "mark": f"{len(listed)}-{sum(each.number for each in listed)}"}
+
+
+def trial_screen(request: Request, key: Key, name: str, *, sent: Sent | None = None, status: int = 200) -> Response:
+    """A trial: what is known of it, and forms for what the key may do."""
+    head = views.head(request.app.state.ledger, name)
+    context = _trial_context(request, key, head)
+    return render(request, "trial.html", status, **context, sent=sent or Sent(), policies=sorted(POLICIES))
+
+
+def trial_live(request: Request, key: Key, name: str, after: str) -> Response:
+    """The part of a trial's page that changes, if it has."""
+    head = views.head(request.app.state.ledger, name)
+    if str(head.number) == after:
+        return Response(status_code=204)
+    context = _trial_context(request, key, head, fresh=False)
+    return _live(request, "trial_live.html", context, after)
+
+
+def _live(request: Request, template: str, context: dict[str, Any], after: str) -> Response:
+    if context["mark"] == after:
+        return Response(status_code=204)
+    response = render(request, template, **context)
+    response.headers["X-Mark"] = context["mark"]
+    return response
+
+
+def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool = True) -> dict[str, Any]:
+    """What a trial's page shows; only what the key may see is read."""
+    ledger = request.app.state.ledger
+    context: dict[str, Any] = {"key": key, "head": head, "mark": str(head.number), "glance": None}
+    if key.may("read"):
+        glance = views.glance_at(ledger, head, fresh=fresh)
+        context |= {"mark": str(glance.overview.events), **_glance_context(glance, single=key.may("log"))}
+    if key.may("log"):
+        context["waiting"] = views.waiting(ledger, head, most=MOST_WAITING)
+        context["log"] = worded(views.log(ledger, head.name, most=NEWEST), head)
+    context["hold"] = _hold(head, context["glance"])
+    return context
+
+
+def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
+    seen, allocation = glance
+    if not single:
+        allocation = views.without_last_part(allocation, seen.units)
+    allocation = charts.bounded(allocation)
+    arms = seen.arms
+    if len(arms) > MOST_ARMS:
+        arms = sorted(arms, key=lambda arm: -arm.plays)[:MOST_ARMS]
+    return {
+        "glance": seen,
+        "arms": arms,
+        "shares": charts.allocation_panel(allocation, seen.arms),
+        "allocation": allocation,
+        "spans": allocation.spans(seen.units),
+        "counts": list(zip(*allocation.arms.values(), strict=True)),
+        "panels": [charts.reward_panel(seen), *charts.risk_panels(seen)],
+        "chances": chances_shown(seen),
+    }
+
+
+def chances_shown(seen: Overview) -> bool:
+    """Whether the chances may be shown: one that is 1 tells which arm comes next."""
+    return all(arm.propensity < 1 for arm in seen.arms)
+
+
+class Hold(NamedTuple):
+    """Why a trial gives no arm: red where none is permissible, amber where it waits for outcomes."""
+
+    red: bool
+    heading: str
+    why: str
+
+
+def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
+    if head.status != "open":
+        return None
+    if head.red:
+        why = _sentence(str(head.holding).removeprefix("no arm is permissible: "))
+        remedy = "It goes on when an amendment, or an outcome told late, makes an arm permissible."
+        return Hold(True, "On hold: no arm is permissible", f"{why} {remedy}")
+    if seen is not None and not any(arm.permissible for arm in seen.arms):
+        reasons = "; ".join(f"{arm.arm}: {arm.why}" for arm in [arm for arm in seen.arms if arm.active][:5])
+        return Hold(True, "No arm is permissible at present", reasons)
+    if head.holding:
+        return Hold(False, "Waiting for outcomes", _sentence(f"{head.holding}; tell those first"))
+    return None
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def arms_screen(request: Request, key: Key, name: str) -> Response:
+    """Every arm of a trial, however many."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, name)
+    seen = views.glance_at(ledger, head).overview
+    chances = chances_shown(seen)
+    return render(request, "arms.html", key=key, head=head, glance=seen, arms=seen.arms, chances=chances)
+
+
+def log_screen(request: Request, key: Key, name: str, before: int | None) -> Response:
+    """A page of the log."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, name)
+    events = views.log(ledger, name, before=before, most=PER_PAGE)
+    return render(request, "log.html", key=key, head=head, log=worded(events, head), before=before)
+
+
+def units_screen(request: Request, key: Key, name: str, unit: str, before: int | None) -> Response:
+    """A page of the units, or one that was looked for."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, name)
+    found = [ledger.unit(name, unit)] if unit else views.listed(ledger, name, before=before, most=PER_PAGE)
+    older = not unit and bool(found) and found[-1].round > 1
+    return render(request, "units.html", key=key, head=head, units=found, unit=unit, before=before, older=older)
+
+
+def keys_screen(
+    request: Request, key: Key, *, sent: Sent | None = None, shown: str | None = None, status: int = 200
+) -> Response:
+    """The keys; `shown` is the text of one that was made now."""
+    known = request.app.state.keys.all()
+    return render(request, "keys.html", status, key=key, keys=known, roles=ROLES, sent=sent or Sent(), shown=shown)
+
+
+def worded(events: list[Any], head: views.Head) -> list[tuple[Any, str]]:
+    """Events with their words."""
+    return [(event, said(event, head.settings.risks)) for event in events]

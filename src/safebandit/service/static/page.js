@@ -1,0 +1,91 @@
+// Keeps the live part of a page up to date: asks every two seconds what has changed since the last event, and puts
+// the parts that differ in their places. Forms are not touched; focus, open details and scrolling stay as they are.
+"use strict";
+
+const EVERY = 2000;
+const SLOWEST = 30000;
+
+const live = document.getElementById("live");
+const state = document.getElementById("live-state");
+let failures = 0;
+let timer = 0;
+let asking = false;
+
+function say(text) {
+  if (state.textContent !== text) state.textContent = text;
+  state.hidden = text === "";
+}
+
+function wait() {
+  const slower = document.hidden ? SLOWEST : Math.min(SLOWEST, EVERY * 2 ** failures);
+  clearTimeout(timer);
+  timer = setTimeout(poll, slower);
+}
+
+async function poll() {
+  if (asking) return;
+  asking = true;
+  try {
+    const address = `${live.dataset.live}?after=${encodeURIComponent(live.dataset.mark)}`;
+    const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(SLOWEST) });
+    if (answer.status === 401 || answer.status === 403) {
+      say("You are signed out: this page no longer updates itself. Load it again to sign in.");
+      return;
+    }
+    if (answer.status === 200) renew(await answer.text(), answer.headers.get("x-mark"));
+    else if (answer.status !== 204) throw new Error(answer.statusText);
+    failures = 0;
+    say("");
+  } catch {
+    failures += 1;
+    say("The service does not answer; what you see may be old. It is asked again by itself.");
+  } finally {
+    asking = false;
+  }
+  wait();
+}
+
+function renew(html, mark) {
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  const parts = [...fresh.querySelectorAll("[data-part]")];
+  const known = new Map([...live.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
+  if (parts.length !== known.size || parts.some((part) => !known.has(part.dataset.part))) {
+    keeping(live, () => live.replaceChildren(...parts));
+  } else {
+    for (const part of parts) {
+      const old = known.get(part.dataset.part);
+      if (old.innerHTML !== part.innerHTML) keeping(old, () => old.replaceChildren(...part.childNodes));
+    }
+  }
+  live.dataset.mark = mark;
+  tellAges();
+}
+
+// Do something to a part of the page; what a person did to it stays.
+function keeping(part, change) {
+  const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+  const open = [...part.querySelectorAll("details[open][id]")].map((each) => each.id);
+  const scrolled = [...part.querySelectorAll(".scroll[id]")].map((each) => [each.id, each.scrollLeft, each.scrollTop]);
+  change();
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  for (const [id, left, top] of scrolled) document.getElementById(id)?.scrollTo(left, top);
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+function tellAges() {
+  for (const each of document.querySelectorAll("time[data-age]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(each.dateTime)) / 1000));
+    const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => seconds >= size) ?? [1, "s"];
+    const text = `${Math.floor(seconds / size)} ${unit}`;
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
+if (live && state) {
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) { clearTimeout(timer); poll(); }
+  });
+  setInterval(tellAges, 10000);
+  wait();
+}
+document.querySelector(".said.wrong")?.scrollIntoView({ block: "center" });

@@ -1,0 +1,206 @@
+"""What the pages show, read from the record: trials in a list, a trial at a glance, its pending units and its log."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+import weakref
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from safebandit.errors import NotFoundError
+from safebandit.record.database import events, trials, units
+from safebandit.record.events import Event
+from safebandit.record.ledger import Ledger, trial_row
+from safebandit.record.overview import Overview, overview
+from safebandit.record.settings import Settings
+from safebandit.record.units import Unit
+from safebandit.service.charts import Allocation
+
+# A picture of the allocation has at most so many blocks, none of fewer rounds than the second number: those who may
+# not see the arms of single units see sums only.
+MOST_BLOCKS = 60
+LEAST_BLOCK = 10
+# While a trial is written to, its glance is computed at most so often for the pages that watch it.
+GLANCE_SECONDS = 1.0
+
+
+class Head(NamedTuple):
+    """A trial as everyone with a key may see it; `holding` says why no arm is given, `red` that none is permissible."""
+
+    name: str
+    status: str
+    number: int
+    time: str
+    units: int
+    pending: int
+    version: int
+    settings: Settings
+    holding: str | None
+    red: bool
+
+
+class Waiting(NamedTuple):
+    """A unit whose outcome is not known, or not all of it."""
+
+    unit: str
+    arm: str
+    round: int
+    asked: str
+    missing: str
+
+
+class Glance(NamedTuple):
+    """A trial's overview and who was given what over time."""
+
+    overview: Overview
+    allocation: Allocation
+
+
+def heads(ledger: Ledger) -> list[Head]:
+    """Every trial, in the order of their names."""
+    with ledger.reading() as connection:
+        rows = connection.execute(_HEADS.order_by(trials.c.name)).all()
+        return [_head(connection, row) for row in rows]
+
+
+def head(ledger: Ledger, name: str) -> Head:
+    """One trial."""
+    with ledger.reading() as connection:
+        row = connection.execute(_HEADS.where(trials.c.name == name)).one_or_none()
+        return _head(connection, trial_row(connection, name) if row is None else row)
+
+
+_HEADS = sa.select(trials.c.name, trials.c.number, trials.c.time, trials.c.status, trials.c.state)
+
+
+def _head(connection: sa.Connection, row: Any) -> Head:
+    state = json.loads(row.state)
+    held: dict[str, Any] = {}
+    if state["last_kind"] == "held" and row.status == "open":
+        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == row.number)
+        held = json.loads(connection.execute(last).scalar_one())
+    counts = state["units"], state["waiting"], state["version"]
+    settings = Settings.from_dict(state["settings"])
+    red = bool(held.get("none_permissible", False))
+    return Head(row.name, row.status, row.number, row.time, *counts, settings, held.get("why"), red)
+
+
+class Glances:
+    """Glances of the trials of one record, shared by all who look."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, Glance]] = {}
+        self._lock = threading.Lock()
+
+    def at(self, ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
+        """A trial at a glance; one that is not `fresh` may be a moment old."""
+        with self._lock:
+            made, glance = self._kept.get(seen.name, (-math.inf, None))
+        if glance is not None:
+            young = not fresh and time.monotonic() - made < GLANCE_SECONDS
+            if glance.overview.events == seen.number or young:
+                return glance
+        whole = overview(ledger, seen.name)
+        glance = Glance(whole, allocation(ledger, seen.name, whole))
+        with self._lock:
+            if len(self._kept) > 100:
+                self._kept.clear()
+            self._kept[seen.name] = (time.monotonic(), glance)
+        return glance
+
+
+_kept: weakref.WeakKeyDictionary[Ledger, Glances] = weakref.WeakKeyDictionary()
+
+
+def glance_at(ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
+    """A trial at a glance, kept for all requests."""
+    return _kept.setdefault(ledger, Glances()).at(ledger, seen, fresh=fresh)
+
+
+def allocation(ledger: Ledger, name: str, seen: Overview) -> Allocation:
+    """How many units each arm was given, block by block, counted by the database."""
+    block = block_size(seen.units)
+    blocks = math.ceil(seen.units / block)
+    number = ((units.c.round - 1) // block).label("block")
+    counted = (
+        sa.select(units.c.arm, number, sa.func.count())
+        .where(units.c.trial == name, units.c.round <= seen.units)
+        .group_by(units.c.arm, number)
+    )
+    arms = {arm.arm: [0] * blocks for arm in seen.arms}
+    with ledger.reading() as connection:
+        for arm, i, count in connection.execute(counted):
+            arms[arm][i] = count
+    return Allocation(block, arms)
+
+
+def block_size(count: int) -> int:
+    """Rounds per block: 1, 2 or 5 times a power of ten, so that there are not too many blocks.
+
+    >>> block_size(7), block_size(601), block_size(100_000)
+    (10, 20, 2000)
+    """
+    least = max(LEAST_BLOCK, count / MOST_BLOCKS)
+    power = 10 ** math.floor(math.log10(least))
+    return next(power * step for step in (1, 2, 5, 10) if power * step >= least)
+
+
+def without_last_part(seen: Allocation, count: int) -> Allocation:
+    """Whole blocks only: the last one, as long as it is not full, tells of single units."""
+    return Allocation(seen.block, {arm: counts[: count // seen.block] for arm, counts in seen.arms.items()})
+
+
+def waiting(ledger: Ledger, seen: Head, *, most: int) -> list[Waiting]:
+    """Units whose outcomes are waited for, the longest first."""
+    asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
+    wanted = (
+        sa.select(units.c.id, units.c.arm, units.c.round, units.c.outcome, events.c.time)
+        .join(events, asked)
+        .where(units.c.trial == seen.name, units.c.pending == sa.true())
+        .order_by(units.c.round)
+        .limit(most)
+    )
+    names = ["reward", *seen.settings.risks]
+    with ledger.reading() as connection:
+        return [
+            Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome))
+            for row in connection.execute(wanted)
+        ]
+
+
+def _missing(names: list[str], outcome: str) -> str:
+    return ", ".join(name for name, value in zip(names, json.loads(outcome), strict=True) if value is None)
+
+
+def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Unit]:
+    """Units of a trial, the last first, those of rounds before a number if one is given."""
+    wanted = sa.select(units).where(units.c.trial == name).order_by(units.c.round.desc()).limit(most)
+    if before is not None:
+        wanted = wanted.where(units.c.round < before)
+    with ledger.reading() as connection:
+        rows = connection.execute(wanted).all()
+    return [
+        Unit(row.id, row.arm, row.round, row.play, row.asked_at, json.loads(row.outcome), lost_at=row.lost_at)
+        for row in rows
+    ]
+
+
+def log(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Event]:
+    """Events of a trial, the newest first, those before a number if one is given."""
+    wanted = sa.select(events).where(events.c.trial == name).order_by(events.c.number.desc()).limit(most)
+    if before is not None:
+        wanted = wanted.where(events.c.number < before)
+    with ledger.reading() as connection:
+        return [Event(*row) for row in connection.execute(wanted)]
+
+
+def arm_of(ledger: Ledger, name: str, unit: str) -> str | None:
+    """The arm that a unit was given, if it was."""
+    try:
+        return ledger.unit(name, unit).arm
+    except NotFoundError:
+        return None

@@ -1,0 +1,87 @@
+"""Several processes on one socket: each is a whole service; one that dies is replaced, and all stop with the parent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import tempfile
+import threading
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from safebandit.service.limits import Limits
+from safebandit.service.logs import log, log_to_stderr
+
+
+def supervise(database: str, listener: socket.socket, *, workers: int, limits: Limits) -> int:
+    """Keep this many processes serving until a signal comes; 0 if all of them stopped as they should."""
+    with tempfile.TemporaryDirectory(prefix="safebandit-metrics-") as folder:
+        # Processes add up their numbers in files here, so that any of them can answer for all.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        return _Supervisor((database, listener, limits), workers).run()
+
+
+class _Supervisor:
+    """The parent: it serves nothing itself."""
+
+    def __init__(self, arguments: tuple[Any, ...], workers: int) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        # Nobody writes to it: when the parent ends, however it does, workers read its end and stop.
+        self._alive, self._parent_end = self._context.Pipe(duplex=False)
+        self._woken, self._wake = self._context.Pipe(duplex=False)
+        self._arguments = (self._alive, *arguments)
+        self._workers = workers
+        self._stopping = False
+
+    def run(self) -> int:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        processes = [self._start() for _ in range(self._workers)]
+        while not self._stopping:
+            wait([self._woken, *(process.sentinel for process in processes)])
+            for place, process in enumerate(processes):
+                if not self._stopping and not process.is_alive():
+                    log.error("a worker died", extra={"fields": {"pid": process.pid, "status": process.exitcode}})
+                    _forget(process)
+                    # One that was killed is replaced; one that cannot start would fail again.
+                    self._stopping = (process.exitcode or 0) > 0
+                    processes[place] = process if self._stopping else self._start()
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+        # A worker that was told to stop before it listened to signals was ended by this one.
+        return 0 if all(process.exitcode in (0, -signal.SIGTERM) for process in processes) else 1
+
+    def _start(self) -> SpawnProcess:
+        process = self._context.Process(target=_work, args=self._arguments)
+        process.start()
+        return process
+
+    def _stop(self, *_: object) -> None:
+        self._stopping = True
+        self._wake.send(None)
+
+
+def _forget(process: SpawnProcess) -> None:
+    """A process that is no more has no queue."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    if process.pid is not None:
+        mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
+
+
+def _work(alive: Connection, database: str, listener: socket.socket, limits: Limits) -> None:
+    """One worker."""
+    from safebandit.service.run import serve_here
+
+    def stop_with_parent() -> None:
+        wait([alive])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    log_to_stderr()
+    threading.Thread(target=stop_with_parent, daemon=True).start()
+    raise SystemExit(serve_here(database, listener, limits))

@@ -1,0 +1,77 @@
+"""A service on a free port, a browser, and pages that note what must not happen."""
+
+import contextlib
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from .chromium import ARGUMENTS, find_chromium
+from .serving import Service, serving
+
+
+def pytest_ignore_collect(collection_path):
+    # The summary says that they were not run.
+    return True if collection_path.name.startswith("test_") and find_chromium() is None else None
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("record") / "trials.db") as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def browser():
+    # The machine may be busy.
+    expect.set_options(timeout=30_000)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@dataclass
+class Visits:
+    """Pages of people who signed in; none may run into an error or ask another host for anything."""
+
+    service: Service
+    browser: Browser
+    contexts: contextlib.ExitStack
+    noted: list[str] = field(default_factory=list)
+
+    def new(self, role=None, path="/", *, width=1280, height=900, **context) -> Page:
+        """A page, signed in with the key of a role."""
+        opened = self.browser.new_context(
+            base_url=self.service.url, viewport={"width": width, "height": height}, **context
+        )
+        opened.set_default_timeout(30_000)
+        self.contexts.callback(opened.close)
+        page = opened.new_page()
+        page.on("pageerror", lambda error: self.noted.append(f"error: {error}"))
+        page.on("console", self._console)
+        page.on("request", self._request)
+        page.goto(f"/sign-in?next={path}")
+        if role is not None:
+            page.get_by_label("Key").fill(self.service.keys[role])
+            page.get_by_role("button", name="Sign in").click()
+            page.wait_for_url(f"{self.service.url}{path}")
+        return page
+
+    def _console(self, message):
+        # An answer that refuses a form is told to the console by the browser itself.
+        if message.type in ("error", "warning") and "the server responded with a status of 4" not in message.text:
+            self.noted.append(f"console: {message.text}")
+
+    def _request(self, request):
+        if urlsplit(request.url).netloc != urlsplit(self.service.url).netloc:
+            self.noted.append(f"request: {request.url}")
+
+
+@pytest.fixture
+def visits(service, browser):
+    with contextlib.ExitStack() as contexts:
+        made = Visits(service, browser, contexts)
+        yield made
+    assert made.noted == []

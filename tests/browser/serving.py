@@ -1,0 +1,83 @@
+"""A service that runs on a free port of this machine, as people reach it."""
+
+import contextlib
+import socket
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from safebandit.record import Ledger, Settings
+from safebandit.service.app import create_app
+from safebandit.service.keys import ROLES
+
+POLICY = "content-security-policy"
+
+
+class Guard:
+    """The security header, as strict as the service's own, which may be set elsewhere."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        async def guarded(message):
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in message["headers"]}
+                if POLICY.encode() not in names:
+                    message["headers"] = [*message["headers"], (POLICY.encode(), b"default-src 'self'")]
+            await send(message)
+
+        await self.app(scope, receive, guarded if scope["type"] == "http" else send)
+
+
+@dataclass
+class Service:
+    """A running service, its record, and a key for each role."""
+
+    url: str
+    app: FastAPI
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.app.state.ledger
+
+    def create(self, name, arms=("low", "high"), alpha=0.3, **settings):
+        settings = {"policy": "tsbu", "seed": 1, "pending_cap": 3, **settings}
+        self.ledger.create(name, Settings.read(list(arms), alpha, **settings), actor="tests")
+
+    def run(self, name, count, *, reward=1.0, risk=0.0):
+        """Ask and tell so many units, until it holds."""
+        with self.ledger.writing() as writing:
+            for n in range(count):
+                unit = f"unit-{n + 1}"
+                if writing.ask(name, unit, actor="tests").held:
+                    return
+                writing.tell(name, unit, reward=reward, risk=risk, actor="tests")
+
+
+@contextlib.contextmanager
+def serving(database):
+    app = create_app(str(database))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(Guard(app), lifespan="on", log_level="warning", ws="none"))
+        started, startup = threading.Event(), server.startup
+
+        async def announced(sockets=None):
+            await startup(sockets)
+            started.set()
+
+        server.startup = announced
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            assert started.wait(60)
+            running = Service(f"http://127.0.0.1:{listening.getsockname()[1]}", app)
+            running.keys = {role: app.state.keys.create(f"{role} key", role)[1] for role in ROLES}
+            yield running
+        finally:
+            server.should_exit = True
+            thread.join()

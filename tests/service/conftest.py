@@ -1,0 +1,88 @@
+"""A service in this process, with a key of every role."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import socket
+import sys
+import threading
+import types
+
+import httpx
+import pytest
+import uvicorn
+
+from safebandit.service.app import create_app
+from safebandit.service.keys import ROLES
+from safebandit.service.limits import Limits
+
+from .running import ask_again_until
+
+# No test is to be slowed down by what another one did.
+WIDE = Limits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)
+
+
+class Served:
+    """An application that answers on a port of its own, in a thread."""
+
+    def __init__(self, app, url: str) -> None:
+        self.app = app
+        self.url = url
+        self.keys = {role: app.state.keys.create(f"the {role}", role)[1] for role in ROLES}
+        self.http = httpx.Client(base_url=url, timeout=60)
+
+    def request(self, method: str, path: str, body=None, *, role: str | None = "admin", **options) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.keys[role]}"} if role else {}
+        return self.http.request(method, path, json=body, headers=headers | options.pop("headers", {}), **options)
+
+    def get(self, path: str, *, role: str | None = "admin", **options) -> httpx.Response:
+        return self.request("GET", path, role=role, **options)
+
+    def post(self, path: str, body, *, role: str | None = "admin", **options) -> httpx.Response:
+        return self.request("POST", path, body, role=role, **options)
+
+    def create(self, name: str, **settings) -> str:
+        """A trial of which the first units are given arms in turn; the path of it."""
+        defaults = {"arms": ["placebo", "low", "high"], "alpha": 0.3, "policy": "docb", "seed": 1, "pending_cap": 1000}
+        made = self.post("/v1/trials", {"name": name, **defaults, **settings})
+        assert made.status_code == 201, made.text
+        return f"/v1/trials/{name}"
+
+
+@contextlib.contextmanager
+def serving(database, limits: Limits = WIDE):
+    """Serve a database from this process."""
+    app = create_app(str(database), limits=limits)
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        ask_again_until(lambda: server.started or not thread.is_alive(), "the server does not start")
+        served = Served(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with served.http:
+            yield served
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _export():
+    """A stand-in, for as long as there is no export."""
+    if importlib.util.find_spec("safebandit.record.export") is not None:
+        yield
+        return
+    module = types.ModuleType("safebandit.record.export")
+    module.export = lambda ledger, name, kind: f"{name} {kind} {ledger.state(name).number}".encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "safebandit.record.export", module)
+        yield
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("served") / "trials.db") as made:
+        yield made

@@ -1,0 +1,69 @@
+"""`safebandit serve` and `safebandit key` as people run them."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+
+import pytest
+
+from .running import Service, safebandit
+
+TRIAL = {"name": "knee", "arms": ["placebo", "low", "high"], "alpha": 0.3, "policy": "docb", "seed": 1}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_it_starts_with_a_first_key_and_stops_with_exit_status_0(tmp_path, workers):
+    with Service(tmp_path / "trials.db", "--workers", str(workers)) as service:
+        assert re.fullmatch(r"sb_[0-9a-f]{16}_[\w-]{43}", service.key)
+        assert service.post("/v1/trials", TRIAL)[0] == 201
+        status, given = service.post("/v1/trials/knee/units", {"unit": "p 1"})
+        assert (status, given["held"]) == (201, False)
+        assert service.stop() == 0
+        assert service.key not in "".join(service.stderr)
+        lines = [json.loads(line) for line in service.stderr]
+    assert [line["route"] for line in lines if line["message"] == "request"][-2:] == [
+        "/v1/trials",
+        "/v1/trials/{trial}/units",
+    ]
+
+
+def test_a_second_start_makes_no_key_and_knows_the_trial(tmp_path):
+    with Service(tmp_path / "trials.db") as first:
+        first.post("/v1/trials", TRIAL)
+        assert first.stop() == 0
+    with Service(tmp_path / "trials.db", key=first.key) as second:
+        assert [trial["name"] for trial in second.get("/v1/trials")[1]] == ["knee"]
+        listed = json.loads(safebandit("key", "list", "--json", "--db", second.database).stdout)
+        assert [key["role"] for key in listed] == ["admin"]
+
+
+def test_other_addresses_need_a_key_before(tmp_path):
+    database = str(tmp_path / "trials.db")
+    refused = safebandit("serve", "--db", database, "--host", "0.0.0.0", "--port", "0")
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert "safebandit key new" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    made = safebandit("key", "new", "me", "--role", "admin", "--db", database)
+    with Service(database, "--host", "0.0.0.0", key=made.stdout.strip()) as service:
+        assert service.url.startswith("http://0.0.0.0:")
+        assert service.get("/v1/trials") == (200, [])
+
+
+def test_a_revoked_key_is_not_enough_for_other_addresses(tmp_path):
+    database = str(tmp_path / "trials.db")
+    made = safebandit("key", "new", "me", "--role", "admin", "--db", database).stdout
+    assert safebandit("key", "revoke", made.split("_")[1], "--db", database).returncode == 0
+    assert safebandit("serve", "--db", database, "--host", "0.0.0.0", "--port", "0").returncode == 2
+
+
+def test_a_port_that_is_taken_is_one_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = safebandit("serve", "--db", str(tmp_path / "trials.db"), "--port", port)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
