@@ -126,7 +126,10 @@ def test_the_same_told_again_is_said_and_another_value_is_refused(knee):
     assert corrected.out == f"corrected: event {before + 1}\n"
     last = events()[-1]
     assert (last.actor, last.kind, last.content["reason"]) == ("Dr. Zoë", "corrected", "typed wrongly")
-    assert "p1: risk 1 (was reward 1, risk 0); typed wrongly" in knee("log", "knee", "--after", str(before)).out
+    assert (
+        "unit p1: risk 1 in the place of reward 1, risk 0 (typed wrongly)"
+        in knee("log", "knee", "--after", str(before)).out
+    )
 
 
 def test_status_says_what_is_known_and_never_which_arm_comes_next(knee):

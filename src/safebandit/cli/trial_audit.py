@@ -36,7 +36,7 @@ def log(
 ) -> None:
     """Print a trial's log, oldest first."""
     with live_packages("trial"):
-        from safebandit.record.words import KINDS, event_words
+        from safebandit.record.words import KINDS, said
     if kind is not None and kind not in KINDS:
         raise TrialError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
     with open_ledger(db) as ledger:
@@ -48,7 +48,7 @@ def log(
         return
     table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
     for event in shown:
-        add(table, f"{event.number}", event.time, event.actor, event.kind, event_words(event, risks))
+        add(table, f"{event.number}", event.time, event.actor, event.kind, said(event, risks))
     print_plain(table)
     if len(found) > limit:
         typer.echo(f"there is more: --after {shown[-1].number}", err=True)

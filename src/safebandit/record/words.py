@@ -1,47 +1,52 @@
-"""Events in words, for the log that people read."""
+"""Events of a trial's log in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from safebandit.limits import show_alpha
 from safebandit.outcomes import outcome_names
 from safebandit.record.events import Event
+from safebandit.record.settings import Settings
 
 KINDS = ("created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed")
 
 
-def event_words(event: Event, risks: Sequence[str]) -> str:
-    """What happened, in a line."""
+def said(event: Event, risks: tuple[str, ...]) -> str:
+    """An event in words."""
     content = event.content
-    unit, reason = content.get("unit", ""), content.get("reason", "")
+    reason = f" ({content['reason']})" if "reason" in content else ""
     match event.kind:
         case "created":
-            settings = content["settings"]
-            said = f"arms {_shown(settings['arms'])}; alpha {_shown(settings['alpha'])}; policy {settings['policy']}"
+            text = _said_created(Settings.from_dict(content["settings"]))
         case "asked":
-            said = f"{unit} gets {content['arm']}"
+            text = f"unit {content['unit']} was given {content['arm']} in round {content['round']}: {content['why']}"
         case "held":
-            said = f"{unit} gets no arm: {content['cause']}"
+            text = f"unit {content['unit']} was given no arm: {content['why']}"
         case "told":
-            said = f"{unit}: {_outcome(content['outcome'], risks)}"
+            text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)}"
         case "corrected":
-            before = _outcome(content["before"], risks)
-            said = f"{unit}: {_outcome(content['outcome'], risks)} (was {before}); {reason}"
+            before = _outcome(content["before"], risks) or "nothing"
+            text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)} in the place of {before}{reason}"
         case "given up":
-            said = f"{unit}: an unknown risk counts as {content['counts_as']}; {reason}"
+            text = f"unit {content['unit']}: a risk that is not known counts as {content['counts_as']}{reason}"
         case "amended":
-            changes = "; ".join(f"{name} {_shown(value)}" for name, value in content["changes"].items())
-            said = f"version {content['version']}: {changes}; {reason}"
+            changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
+            text = f"version {content['version']}: {changes}{reason}"
         case _:
-            said = reason
-    return said
+            text = content.get("reason", "")
+    return text
 
 
-def _outcome(outcome: Sequence[float | None], risks: Sequence[str]) -> str:
-    named = zip(outcome_names(risks), outcome, strict=True)
-    return ", ".join(f"{name} {value:g}" for name, value in named if value is not None) or "nothing"
+def _said_created(settings: Settings) -> str:
+    arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
+    return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}"
 
 
-def _shown(value: Any) -> str:
-    return ", ".join(str(part) for part in value) if isinstance(value, list) else str(value)
+def _outcome(values: list[float | None], risks: tuple[str, ...]) -> str:
+    parts = zip(outcome_names(risks), values, strict=True)
+    return ", ".join(f"{name} {value:g}" for name, value in parts if value is not None)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
