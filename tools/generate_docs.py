@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ("simulate", "show", "extend", "rerun", "bounds", "paper", "arena", "policies", "instances")
 NOTE = "<!-- Written by `make docs`; edit the sources, not this page. -->"
 
 
@@ -40,17 +41,36 @@ def policies_page() -> str:
     return "\n".join(lines)
 
 
+def command_paths() -> list[tuple[str, ...]]:
+    """Every command and sub-command, as the command line itself knows them."""
+    from typer.main import get_command
+
+    from safebandit.cli import app
+
+    def below(command: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+        inner = getattr(command, "commands", {})
+        return [path, *(found for name, each in inner.items() for found in below(each, (*path, name)))]
+
+    return below(get_command(app), ())
+
+
 def commands_page() -> str:
     """The help of every command."""
     lines = ["# Commands", "", NOTE, ""]
-    environment = {**os.environ, "COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1"}
-    for command in ((), *((name,) for name in COMMANDS)):
-        words = ["safebandit", *command]
-        run = [sys.executable, "-c", "from safebandit.cli import main; main()", *command, "--help"]
-        text = subprocess.run(run, capture_output=True, text=True, check=True, env=environment).stdout
-        text = "\n".join(line.rstrip() for line in text.strip().splitlines())
-        lines += [f"## `{' '.join(words)}`", "", "```text", text, "```", ""]
+    for path in command_paths():
+        text = "\n".join(line.rstrip() for line in _help(path).strip().splitlines())
+        lines += [f"## `{' '.join(('safebandit', *path))}`", "", "```text", text, "```", ""]
     return "\n".join(lines)
+
+
+def _help(path: tuple[str, ...]) -> str:
+    from safebandit.cli import app
+
+    # The same on every machine, whatever its terminal is like.
+    os.environ.update({"COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1"})
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        app([*path, "--help"], standalone_mode=False, prog_name="safebandit")
+    return text.getvalue()
 
 
 def main() -> int:

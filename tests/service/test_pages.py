@@ -8,10 +8,10 @@ import pytest
 
 from safebandit.record.events import now, seal
 from safebandit.record.overview import overview
+from safebandit.record.words import said
 from safebandit.service import screens, views
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
-from safebandit.service.words import said
 
 from ..browser.serving import serving
 

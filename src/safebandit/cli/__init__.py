@@ -15,6 +15,7 @@ from safebandit.cli.paper import paper
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.serve import serve
 from safebandit.cli.simulate import simulate
+from safebandit.cli.trial import trial_app
 from safebandit.errors import SafebanditError
 from safebandit.version import __version__
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances, serve):
     app.command()(command)
+app.add_typer(trial_app, name="trial")
 app.add_typer(key)
 
 

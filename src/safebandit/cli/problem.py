@@ -27,13 +27,13 @@ def entry_from_flags(problem: Mapping[str, Any]) -> dict[str, Any]:
         raise InstanceError(f"give a problem by --instance, by --mu and --nu, or by --data; got {got}")
     entry: dict[str, Any] = {"allow_infeasible": True} if problem.get("allow_infeasible") else {}
     if problem.get("alpha") is not None:
-        entry["alpha"] = _one_or_more("alpha", problem["alpha"])
+        entry["alpha"] = one_or_more("alpha", problem["alpha"])
     if sources == ["instance"]:
         if problem.get("risks") is not None:
             raise InstanceError("a named problem names its risks itself; give --risks with --mu or --data")
         return {**entry, "name": problem["instance"]}
     if problem.get("risks") is not None:
-        entry["risks"] = _names(problem["risks"])
+        entry["risks"] = names(problem["risks"])
     if sources == ["data"]:
         return {**entry, "data": str(problem["data"]), "missing_risk": problem["missing_risk"]}
     if problem.get("nu") is None:
@@ -41,17 +41,19 @@ def entry_from_flags(problem: Mapping[str, Any]) -> dict[str, Any]:
     rows = [numbers("nu", row) for row in problem["nu"]]
     entry |= {"kind": "bernoulli", "mu": numbers("mu", problem["mu"]), "nu": rows[0] if len(rows) == 1 else rows}
     if problem.get("correlation") is not None:
-        entry["correlation"] = _one_or_more("correlation", problem["correlation"])
+        entry["correlation"] = one_or_more("correlation", problem["correlation"])
     if problem.get("arms") is not None:
-        entry["arms"] = _names(problem["arms"])
+        entry["arms"] = names(problem["arms"])
     return entry
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
     return [name.strip() for name in text.split(",")]
 
 
-def _one_or_more(what: str, text: str) -> float | list[float]:
+def one_or_more(what: str, text: str) -> float | list[float]:
+    """One number, or several separated by commas."""
     values = numbers(what, text)
     return values[0] if len(values) == 1 else values
 

@@ -23,19 +23,35 @@ def create(settings: Settings) -> Draft:
     return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 
-def ask(state: TrialState, unit: str) -> Draft:
+def ask(state: TrialState, unit: str, *, explained: bool = True) -> Draft:
     """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
 
-    The trial's random numbers move on; everything else changes when the event is applied.
+    The trial's random numbers move on; everything else changes when the event is applied. The decision is the same
+    where it is not `explained`, as in a rehearsal, which keeps no record.
     """
     unit = check_text("a unit's id", unit)
     _check_open(state, "units are given arms")
-    allocator, t, number = state.allocator, state.round, state.decisions + 1
-    considered = allocator.consider(t)
-    chances = allocator.chances(t, number)
+    grounds = _grounds(state) if explained else {}
+    k, none = state.allocator.decide(state.round)
+    body = {
+        "unit": unit,
+        "round": state.round,
+        "decision": state.decisions + 1,
+        "arm": state.allocator.arms[k] if k >= 0 else None,
+        "none_permissible": none,
+        **grounds,
+    }
+    if k >= 0:
+        return Draft("asked", body)
+    return Draft("held", {**body, "cause": "waiting for outcomes" if k == WAIT else "no arm is permissible"})
+
+
+def _grounds(state: TrialState) -> dict[str, Any]:
+    """What the next decision rests on; nothing changes."""
+    allocator = state.allocator
+    considered = allocator.consider(state.round)
+    chances = allocator.chances(state.round, state.decisions + 1)
     position = allocator.position
-    k, none = allocator.decide(t)
-    names, risks = allocator.arms, allocator.risks
     arms = {
         name: {
             "permissible": bool(considered.permissible[i]),
@@ -44,15 +60,10 @@ def ask(state: TrialState, unit: str) -> Draft:
             "risk_index": [_number(bound) for bound in considered.bounds[i]],
             "propensity": chances.arms[i],
         }
-        for i, name in enumerate(names)
+        for i, name in enumerate(allocator.arms)
     }
-    body = {
-        "unit": unit,
-        "round": t,
-        "decision": number,
-        "arm": names[k] if k >= 0 else None,
-        "none_permissible": none,
-        "why": reason_of(considered, allocator.limits, names, risks),
+    return {
+        "why": reason_of(considered, allocator.limits, allocator.arms, allocator.risks),
         "arms": arms,
         "propensities": "exact" if chances.exact else f"estimated from {chances.draws} draws",
         "held_propensity": chances.held,
@@ -62,9 +73,6 @@ def ask(state: TrialState, unit: str) -> Draft:
         "formulas": formulas_hash(),
         "stream": [list(position.words), position.bar, position.work],
     }
-    if k >= 0:
-        return Draft("asked", body)
-    return Draft("held", {**body, "cause": "waiting for outcomes" if k == WAIT else "no arm is permissible"})
 
 
 def tell(state: TrialState, id: str, unit: Unit | None, reward: Any, risk: Any) -> Draft | None:
@@ -116,7 +124,9 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
         raise ConflictError(f'trial "{state.name}" is closed; a closed trial cannot be amended')
     reason = check_text("reason", reason)
     settings = state.settings.amended(**changes)
-    given = {key: list(value) if isinstance(value, tuple) else value for key, value in changes.items() if value}
+    # An alpha of 0 is a change too.
+    asked = {key: value for key, value in changes.items() if value is not None and value not in ((), [])}
+    given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
     body = {"settings": settings.to_dict(), "changes": given, "version": state.version + 1, "reason": reason}
     return Draft("amended", {**body, "software": __version__, "formulas": formulas_hash()})
 

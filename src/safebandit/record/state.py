@@ -38,8 +38,12 @@ class TrialState:
 
     def apply(self, event: Event, units: Units) -> None:
         """Do what the event says was done; the decision itself is not made again."""
-        number, content = event.number, event.content
-        match event.kind:
+        self.do(event.number, event.kind, event.content, units)
+        self.hash, self.time = event.hash, event.time
+
+    def do(self, number: int, kind: str, content: dict[str, Any], units: Units) -> None:
+        """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
+        match kind:
             case "created":
                 self.version = 1
             case "asked":
@@ -57,10 +61,10 @@ class TrialState:
                 self.version += 1
                 self._count_anew(units)
             case "paused" | "resumed" | "closed":
-                self.status = {"resumed": "open"}.get(event.kind, event.kind)
+                self.status = {"resumed": "open"}.get(kind, kind)
             case unknown:
                 raise ValueError(f'an event of the unknown kind "{unknown}"')
-        self.number, self.hash, self.time, self.last_kind = event.number, event.hash, event.time, event.kind
+        self.number, self.last_kind = number, kind
 
     def _give(self, number: int, content: dict[str, Any], units: Units) -> None:
         self.decisions += 1

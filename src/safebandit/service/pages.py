@@ -10,13 +10,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from safebandit.errors import NotFoundError
 from safebandit.record.ledger import Ledger
+from safebandit.record.words import said
 from safebandit.service import forms, screens, views
 from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of
 from safebandit.service.forms import Form
 from safebandit.service.keys import SESSION_HOURS, Key
 from safebandit.service.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.screens import Sent
-from safebandit.service.words import said
 
 STATIC = FOLDER / "static"
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -9,6 +9,8 @@ from safebandit.outcomes import outcome_names
 from safebandit.record.events import Event
 from safebandit.record.settings import Settings
 
+KINDS = ("created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed")
+
 
 def said(event: Event, risks: tuple[str, ...]) -> str:
     """An event in words."""

@@ -1,0 +1,96 @@
+"""`safebandit trial rehearse`: what to expect of a trial, before anyone is exposed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from safebandit.cli.live import (
+    DATABASE,
+    Database,
+    Json,
+    Name,
+    add,
+    counting_bar,
+    open_ledger,
+    plain_table,
+    print_document,
+    print_plain,
+)
+from safebandit.cli.problem import numbers
+
+if TYPE_CHECKING:
+    from safebandit.record.rehearsal import Rehearsal
+
+
+def rehearse(
+    name: Name,
+    mu: Annotated[str, typer.Option(help="Supposed mean rewards, one per arm: .3,.5,.6")],
+    nu: Annotated[list[str], typer.Option(help="Supposed mean risks, one per arm: .1,.2,.4; once for every risk.")],
+    units: Annotated[int, typer.Option(help="Units that arrive in a run.")] = 200,
+    times: Annotated[int, typer.Option(help="Runs.")] = 300,
+    delay: Annotated[int, typer.Option(help="So many more units arrive before a unit's outcome is told.")] = 0,
+    reward_delay: Annotated[int | None, typer.Option(help="The same for the reward alone.  [default: --delay]")] = None,
+    risk_delay: Annotated[int | None, typer.Option(help="The same for the risks alone.  [default: --delay]")] = None,
+    missing: Annotated[float, typer.Option(help="Chance that nothing is ever heard of a unit.")] = 0.0,
+    missing_risk: Annotated[float, typer.Option(help="Chance that of the others only the reward is heard.")] = 0.0,
+    give_up_after: Annotated[
+        int, typer.Option(help="A unit of which something is missing is given up when so many more arrived.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 0,
+    db: Database = DATABASE,
+    json: Json = False,
+) -> int:
+    """Run a trial's exact configuration against a supposed truth, many times, and print what to expect.
+
+    The trial itself is not touched: every run begins anew, by its settings in force, with random numbers of its own.
+    """
+    with open_ledger(db) as ledger:
+        settings = ledger.state(name).settings
+    from safebandit.record.rehearsal import rehearse as run
+
+    with counting_bar("rehearsing") as progress:
+        found = run(
+            settings, mu=numbers("mu", mu), nu=[numbers("nu", row) for row in nu], units=units, times=times,
+            delay=delay, reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=missing_risk,
+            give_up_after=give_up_after, seed=seed, progress=progress,
+        )  # fmt: skip
+    if json:
+        print_document(found.to_dict())
+    else:
+        _print_rehearsal(name, found)
+    if found.interrupted:
+        typer.echo(f"interrupted: kept {len(found.runs)} of {times} runs", err=True)
+        return 130
+    return 0
+
+
+def _print_rehearsal(name: str, found: Rehearsal) -> None:
+    settings, instance = found.settings, found.supposed.instance
+    print_plain(
+        f"{name}: {len(found.runs):,} runs of {found.supposed.units:,} units, policy {settings.policy}, "
+        f"pending cap {settings.pending_cap}",
+    )  # fmt: skip
+    table = plain_table(["", "mean", "5 %", "95 %"], right=("mean", "5 %", "95 %"))
+    marks = {instance.arms[k]: " (unsafe)" for k in instance.unsafe_arms}
+    if instance.best_arm is not None:
+        marks[instance.arms[instance.best_arm]] = " (best)"
+    numbers_of = found.table()
+    for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
+        mark = marks.get(label.removeprefix("plays of "), "") if label.startswith("plays of ") else ""
+        add(table, f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
+    print_plain(table)
+    for line in _sentences(found):
+        print_plain(line)
+
+
+def _sentences(found: Rehearsal) -> list[str]:
+    chances, after = found.chances(), found.held_after()
+    hold = f"chance of a hold because no arm is permissible: {chances['hold']:.1%}"
+    if after is not None:
+        hold += f", first after {after['mean']:.0f} units (5 %: {after['q05']:.0f}, 95 %: {after['q95']:.0f})"
+        hold += f"; chance of ending so: {chances['end_held']:.1%}"
+    most = chances["best_arm_most"]
+    best = "no arm is safe" if most is None else f"chance that the best safe arm is given most often: {most:.1%}"
+    return [hold, best]

@@ -1,0 +1,200 @@
+"""`safebandit trial`: live trials in a database, without a server; here are the commands that write."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from safebandit.cli import trial_audit, trial_show
+from safebandit.cli.completion import complete_policy
+from safebandit.cli.extras import live_packages
+from safebandit.cli.live import (
+    DATABASE,
+    HELD,
+    Actor,
+    Database,
+    Json,
+    Name,
+    Reason,
+    checked_actor,
+    open_ledger,
+    print_document,
+    read_risk,
+)
+from safebandit.cli.problem import names, one_or_more
+from safebandit.cli.rehearse import rehearse
+
+Unit = Annotated[str, typer.Argument(help="The unit's id, any text of yours: it is the same unit whenever it is used.")]
+Reward = Annotated[float | None, typer.Option(help="Its reward, in [0, 1].")]
+Risk = Annotated[
+    list[str] | None,
+    typer.Option(help="Its risk, in [0, 1]; of several risks all in order, 0,1, or each by name: nausea=0 (repeated)."),
+]
+Policy = Annotated[
+    str | None, typer.Option(help="A policy by name, such as tsbu:schedule=theory.", autocompletion=complete_policy)
+]
+Alpha = typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")
+PendingCap = typer.Option(help="How many units of an arm may wait for their risk before any is known.")
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The trial's name: letters, digits, dots, dashes, underscores.")],
+    arms: Annotated[str, typer.Option(help="Names of the arms, separated by commas.")],
+    alpha: Annotated[str, Alpha],
+    risks: Annotated[str | None, typer.Option(help="Names of the risks, separated by commas.")] = None,
+    policy: Policy = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Fixes all random numbers.  [default: a random one, kept in the log]")
+    ] = None,
+    pending_cap: Annotated[int, PendingCap] = 1,
+    lost: Annotated[
+        str, typer.Option(help="What the unknown risk of a unit that is given up counts as: harm or ignore.")
+    ] = "harm",
+    title: Annotated[str, typer.Option(help="A line for people.")] = "",
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> None:
+    """Create a trial; the database too, if it does not exist."""
+    with live_packages("trial"):
+        from safebandit.record.rehearsed_run import warm_up
+        from safebandit.record.settings import Settings, check_name
+    settings = Settings.read(
+        names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
+        policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title,
+    )  # fmt: skip
+    who = checked_actor(actor)
+    check_name(name)
+    with open_ledger(db, create=True) as ledger:
+        done = ledger.create(name, settings, actor=who)
+    warm_up(settings)
+    if json:
+        print_document({"trial": name, "event": done.event, "settings": settings.to_dict()})
+    else:
+        typer.echo(f'created "{name}": {len(settings.arms)} arms, policy {settings.policy}')
+
+
+def ask(name: Name, unit: Unit, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> int:
+    """Give a unit its arm: the arm on stdout, why on stderr. A unit that has one gets the same again.
+
+    Exit status 3: the trial holds, and the unit has no arm; stdout stays empty, stderr says why.
+    """
+    who = checked_actor(actor)
+    with open_ledger(db) as ledger:
+        given = ledger.ask(name, unit, actor=who)
+    if json:
+        print_document({**given._asdict(), "held": given.held})
+    elif given.arm is not None:
+        typer.echo(given.arm)
+        typer.echo(given.why if given.new else f"given before, in event {given.event}: {given.why}", err=True)
+    else:
+        typer.echo(f"hold: {given.why}", err=True)
+    return HELD if given.held else 0
+
+
+def tell(
+    name: Name,
+    unit: Unit,
+    reward: Reward = None,
+    risk: Risk = None,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> None:
+    """Say what happened to a unit, all of it or a part. The same again changes nothing; another value is refused."""
+    risks = read_risk(risk)
+    _write(db, actor, json, "told", lambda ledger, who: ledger.tell(name, unit, reward=reward, risk=risks, actor=who))
+
+
+def correct(
+    name: Name,
+    unit: Unit,
+    reason: Reason,
+    reward: Reward = None,
+    risk: Risk = None,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> None:
+    """Put another outcome in the place of one that was told; decisions made before stand."""
+    told = {"reward": reward, "risk": read_risk(risk), "reason": reason}
+    _write(db, actor, json, "corrected", lambda ledger, who: ledger.correct(name, unit, **told, actor=who))
+
+
+def give_up(
+    name: Name, unit: Unit, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
+) -> None:
+    """No longer wait for a unit's outcome; its unknown risk counts as the trial's rule says."""
+    _write(db, actor, json, "given up", lambda ledger, who: ledger.give_up(name, unit, reason=reason, actor=who))
+
+
+def amend(
+    name: Name,
+    reason: Reason,
+    alpha: Annotated[str | None, Alpha] = None,
+    policy: Policy = None,
+    add: Annotated[
+        list[str] | None, typer.Option(help="A new arm, or one that was withdrawn; may be repeated.")
+    ] = None,
+    withdraw: Annotated[list[str] | None, typer.Option(help="An arm to give no more; may be repeated.")] = None,
+    pending_cap: Annotated[int | None, PendingCap] = None,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> None:
+    """Change alpha, policy or arms from now on; what was decided before stands."""
+    changes: dict[str, Any] = {
+        "alpha": None if alpha is None else one_or_more("alpha", alpha),
+        "policy": policy,
+        "add": tuple(add or ()),
+        "withdraw": tuple(withdraw or ()),
+        "pending_cap": pending_cap,
+    }
+    _write(db, actor, json, "amended", lambda ledger, who: ledger.amend(name, reason=reason, actor=who, **changes))
+
+
+def pause(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
+    """Give no arms until the trial is resumed; outcomes are still taken."""
+    _set_status(name, "pause", "paused", reason, db, actor, json)
+
+
+def resume(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
+    """Give arms again."""
+    _set_status(name, "resume", "resumed", reason, db, actor, json)
+
+
+def close(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
+    """Give no more arms, ever; outcomes are still taken."""
+    _set_status(name, "close", "closed", reason, db, actor, json)
+
+
+def _set_status(name: str, change: str, said: str, reason: str, db: str, actor: str | None, json: bool) -> None:
+    _write(db, actor, json, said, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
+
+
+def _write(db: str, actor: str | None, json: bool, said: str, request: Any) -> None:
+    who = checked_actor(actor)
+    with open_ledger(db) as ledger:
+        done = request(ledger, who)
+    if json:
+        print_document(done._asdict())
+    else:
+        typer.echo(f"{said}: event {done.event}" if done.new else "this was so already: nothing was written")
+
+
+trial_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+
+
+@trial_app.callback()
+def options(context: typer.Context) -> None:
+    """Run live trials in a database, without a server."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for command in (
+    new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, amend, pause, resume, close,
+    trial_show.trials, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
+):  # fmt: skip
+    trial_app.command("list" if command is trial_show.trials else None)(command)

@@ -1,0 +1,171 @@
+"""`safebandit trial list`, `status` and `explain`: how things stand, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from safebandit.cli.live import (
+    DATABASE,
+    Database,
+    Json,
+    Name,
+    add,
+    figure,
+    open_ledger,
+    plain_table,
+    print_document,
+    print_plain,
+    read_events,
+)
+from safebandit.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from safebandit.record.events import Event
+    from safebandit.record.ledger import Ledger
+    from safebandit.record.settings import Settings
+
+
+def trials(db: Database = DATABASE, json: Json = False) -> None:
+    """List the trials of a database."""
+    with open_ledger(db) as ledger:
+        states = [ledger.state(name) for name in ledger.names()]
+    rows: list[dict[str, Any]] = [
+        {
+            "name": state.name,
+            "title": state.settings.title,
+            "status": state.status,
+            "units": state.units,
+            "pending": state.waiting,
+            "holding": state.status == "open" and state.last_kind == "held",
+        }
+        for state in states
+    ]
+    if json:
+        print_document({"trials": rows})
+        return
+    table = plain_table(["trial", "status", "units", "pending", "title"], right=("units", "pending"))
+    for row in rows:
+        status = "holds" if row["holding"] else row["status"]
+        add(table, row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
+    print_plain(table)
+
+
+def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
+    """Show a trial at a glance: what is known of each arm and which are permissible; never which one comes next."""
+    found = _overview(db, name)
+    if json:
+        print_document(found)
+        return
+    _print_head(found)
+    by_risk = _by_risk(found["risks"])
+    numbers = ["plays", "pending", "reward", "95 %"]
+    numbers += [heading for risk in by_risk for heading in (f"risk{risk}", f"95 %{risk}")]
+    table = plain_table(["arm", *numbers, "permissible"], right=tuple(numbers))
+    for arm in found["arms"]:
+        risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
+        cells = [cell for mean, interval in risks for cell in (figure(mean), _interval(interval))]
+        permissible = "withdrawn" if not arm["active"] else "yes" if arm["permissible"] else "no"
+        add(
+            table, arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
+            _interval(arm["reward_interval"]), *cells, permissible,
+        )  # fmt: skip
+    print_plain(table)
+    for each in found["expected"]:
+        print_plain(
+            f"theory, if the means were so: after {each['horizon']:,} units a regret of {each['regret']:.1f} and "
+            f"{each['unsafe_plays']:.1f} unsafe plays (leading terms)"
+        )
+    print_plain(f"event {found['events']:,}, {found['time']}, hash {found['hash']}")
+
+
+def explain(
+    name: Name,
+    unit: Annotated[str | None, typer.Argument(help="The unit whose decision is explained.")] = None,
+    db: Database = DATABASE,
+    json: Json = False,
+) -> None:
+    """Say why a unit was given its arm, as it was recorded then; without a unit, why each arm is permissible or not."""
+    if unit is not None:
+        with open_ledger(db) as ledger:
+            event = _decision(ledger, name, unit)
+            settings = ledger.state(name).settings
+        if json:
+            print_document(event.to_dict())
+        else:
+            _print_decision(event, settings)
+        return
+    found = _overview(db, name)
+    if json:
+        print_document(found)
+        return
+    _print_head(found)
+    table = plain_table(["arm", "why"])
+    for arm in found["arms"]:
+        add(table, arm["arm"], arm["why"])
+    print_plain(table)
+
+
+def _overview(db: str, name: str) -> dict[str, Any]:
+    """The overview, without the propensities: of a policy that draws nothing they say which arm comes next."""
+    with open_ledger(db) as ledger:
+        from safebandit.record.overview import overview
+
+        found = overview(ledger, name).to_dict()
+    del found["propensities"]
+    for arm in found["arms"]:
+        del arm["propensity"]
+    return found
+
+
+def _print_head(found: dict[str, Any]) -> None:
+    title = f": {found['title']}" if found["title"] else ""
+    alpha = ", ".join(f"{limit:g}" for limit in found["alpha"])
+    print_plain(f"{found['name']}{title}")
+    print_plain(
+        f"{found['status']}, {found['units']:,} units, {found['pending']:,} pending; alpha {alpha}, policy "
+        f"{found['policy']}, version {found['version']} of the settings"
+    )
+    if found["holding"] is not None:
+        print_plain(f"holds: {found['holding']}", style="bold red" if found["red"] else "bold")
+
+
+def _decision(ledger: Ledger, name: str, unit: str) -> Event:
+    """The event in which a unit was given its arm, or the last in which it was held."""
+    try:
+        return ledger.event(name, ledger.unit(name, unit).asked_at)
+    except NotFoundError:
+        held = [event for event in read_events(ledger, name, kind="held") if event.content["unit"] == unit]
+        if not held:
+            raise
+        return held[-1]
+
+
+def _print_decision(event: Event, settings: Settings) -> None:
+    content = event.content
+    arm = content["arm"] if content["arm"] is not None else f"no arm ({content['cause']})"
+    print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
+    print_plain(f"why: {content['why']}")
+    bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]
+    numbers = ("reward index", *bounds, "propensity")
+    table = plain_table(["arm", "permissible", "free", *numbers], right=numbers)
+    for name in (arm for arm in settings.arms if arm in content["arms"]):
+        seen = content["arms"][name]
+        flags = ("yes" if seen[flag] else "no" for flag in ("permissible", "available"))
+        indices = (seen["reward_index"], *seen["risk_index"], seen["propensity"])
+        add(table, name, *flags, *(figure(value) for value in indices))
+    print_plain(table)
+    print_plain(f"propensities: {content['propensities']}; that none is given: {content['held_propensity']:g}")
+    print_plain(f"policy {content['policy']}, version {content['version']} of the settings")
+    print_plain(f"safebandit {content['software']}, formulas {content['formulas']}")
+    print_plain(f"event {event.number}, {event.time}, by {event.actor}, hash {event.hash}")
+
+
+def _by_risk(risks: Sequence[str]) -> list[str]:
+    return [""] if len(risks) == 1 else [f" {name}" for name in risks]
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{ends[0]:.3f} to {ends[1]:.3f}"

@@ -1,0 +1,432 @@
+"""`safebandit trial` as a trial desk uses it: what each command prints, its status, and what is in the record after."""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from safebandit.cli import main
+from safebandit.record import Ledger
+
+COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch, capsysbinary):
+    """Run `safebandit trial ...` in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SAFEBANDIT_DB", raising=False)
+
+    def run(*arguments: str) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["safebandit", "trial", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capsysbinary.readouterr()
+        return SimpleNamespace(status=left.value.code, out=out.decode(errors="replace"), err=err.decode(), bytes=out)
+
+    run.folder = tmp_path
+    return run
+
+
+@pytest.fixture
+def knee(desk):
+    """A trial of three arms in which two units were told and one is pending."""
+    done = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4")
+    assert (done.status, done.err) == (0, "")
+    for unit in ("p1", "p2", "p3"):
+        assert desk("ask", "knee", unit).status == 0
+    desk("tell", "knee", "p1", "--reward", "1", "--risk", "0")
+    desk("tell", "knee", "p2", "--reward", "0.5", "--risk", "0")
+    return desk
+
+
+def events(trial: str = "knee", db: str = "trials.db"):
+    with Ledger(db, create=False) as ledger:
+        return list(ledger.events(trial))
+
+
+def test_the_arm_is_alone_on_stdout_and_asking_again_gives_it_again(desk):
+    created = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".2", "--policy", "tsbu", "--title", "Pain")
+    assert (created.status, created.out) == (0, 'created "knee": 3 arms, policy tsbu\n')
+    given = desk("ask", "knee", "patient 1")
+    assert given.status == 0
+    arm, end, rest = given.out.partition("\n")
+    assert (arm in {"placebo", "low", "high"}, end, rest) == (True, "\n", "")
+    assert given.err == "largest reward index among the permissible arms\n"
+    again = desk("ask", "knee", "patient 1")
+    assert again.out == given.out
+    assert again.err == "given before, in event 2: largest reward index among the permissible arms\n"
+    assert [event.kind for event in events()] == ["created", "asked"]
+    assert {event.actor for event in events()} == {getpass.getuser()}
+
+
+def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
+    desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--seed", "1")
+    for unit in ("1", "2"):
+        assert desk("ask", "knee", unit).status == 0
+    held = desk("ask", "knee", "3")
+    assert (held.status, held.out) == (3, "")
+    assert held.err == "hold: every arm that may be given waits for outcomes of units already given it\n"
+    as_json = desk("ask", "knee", "3", "--json")
+    assert as_json.status == 3
+    assert as_json.err == ""
+    document = json.loads(as_json.out)
+    assert (document["arm"], document["held"], document["unit"]) == (None, True, "3")
+    shown = desk("explain", "knee", "3")
+    assert "unit '3', round 3: no arm (waiting for outcomes)" in shown.out
+    assert "holds: every arm that may be given waits" in desk("status", "knee").out
+    assert desk("list").out.splitlines()[1].split() == ["knee", "holds", "2", "2"]
+    # A red hold: every arm has done nothing but harm.
+    for unit in ("1", "2"):
+        desk("give-up", "knee", unit, "--reason", "moved away")
+    for i in range(20):
+        if desk("ask", "knee", f"more {i}").status == 3:
+            break
+        desk("tell", "knee", f"more {i}", "--reward", "0", "--risk", "1")
+    assert "no arm is permissible" in desk("ask", "knee", "one more").err
+    assert json.loads(desk("status", "knee", "--json").out)["red"] is True
+
+
+def test_outcomes_in_parts_by_name_and_in_order(desk):
+    risks = ("--alpha", ".3,.2", "--risks", "toxicity,nausea", "--pending-cap", "9")
+    desk("new", "knee", "--arms", "a,b", *risks)
+    for unit in ("1", "2", "3"):
+        desk("ask", "knee", unit)
+    assert desk("tell", "knee", "1", "--reward", "1", "--risk", "nausea=1").out == "told: event 5\n"
+    assert desk("tell", "knee", "1", "--risk", "toxicity=0").status == 0
+    desk("tell", "knee", "2", "--risk", "0,1")
+    desk("tell", "knee", "3", "--risk", "toxicity=0.25", "--risk", "nausea=1", "--reward", "0")
+    with Ledger("trials.db") as ledger:
+        outcomes = [ledger.unit("knee", unit).outcome for unit in ("1", "2", "3")]
+    assert outcomes == [[1.0, 0.0, 1.0], [None, 0.0, 1.0], [0.0, 0.25, 1.0]]
+    shown = desk("log", "knee", "--kind", "told").out
+    assert '1: reward 1, risk "nausea" 1' in shown
+    assert "risk toxicity" in desk("status", "knee").out
+    assert "risk index nausea" in desk("explain", "knee", "1").out
+
+
+def test_the_same_told_again_is_said_and_another_value_is_refused(knee):
+    before = len(events())
+    assert knee("tell", "knee", "p1", "--risk", "0").out == "this was so already: nothing was written\n"
+    refused = knee("tell", "knee", "p1", "--risk", "1")
+    assert refused.status == 2
+    assert "already has risk 0, got 1; correct it with a reason" in refused.err
+    assert len(events()) == before
+    corrected = knee("correct", "knee", "p1", "--risk", "1", "--reason", "typed wrongly", "--actor", "Dr. Zoë")
+    assert corrected.out == f"corrected: event {before + 1}\n"
+    last = events()[-1]
+    assert (last.actor, last.kind, last.content["reason"]) == ("Dr. Zoë", "corrected", "typed wrongly")
+    assert (
+        "unit p1: risk 1 in the place of reward 1, risk 0 (typed wrongly)"
+        in knee("log", "knee", "--after", str(before)).out
+    )
+
+
+def test_status_says_what_is_known_and_never_which_arm_comes_next(knee):
+    shown = knee("status", "knee")
+    assert shown.out.splitlines()[1].startswith("open, 3 units, 1 pending; alpha 0.3, policy tsbu, version 1")
+    assert events()[-1].hash in shown.out
+    document = json.loads(knee("status", "knee", "--json").out)
+    assert sum(arm["plays"] for arm in document["arms"]) == 3
+    text = json.dumps(document) + shown.out + knee("explain", "knee").out
+    assert "propensit" not in text
+    assert "chosen" not in text
+    assert len(events()) == 6
+
+
+def test_explain_gives_the_stored_decision_and_how_things_stand(knee):
+    stored = next(event for event in events() if event.kind == "asked" and event.content["unit"] == "p2")
+    shown = knee("explain", "knee", "p2").out
+    content = stored.content
+    for words in (
+        f"unit 'p2', round 2: {content['arm']}",
+        f"why: {content['why']}",
+        f"propensities: {content['propensities']}",
+        f"safebandit {content['software']}, formulas {content['formulas']}",
+        f"event {stored.number}, {stored.time}",
+        stored.hash,
+    ):
+        assert words in shown
+    rows = [line.split() for line in shown.splitlines() if line.split()[0] in content["arms"]]
+    assert [row[0] for row in rows] == ["placebo", "low", "high"]
+    assert [float(row[-1]) for row in rows] == [
+        content["arms"][arm]["propensity"] for arm in ("placebo", "low", "high")
+    ]
+    assert json.loads(knee("explain", "knee", "p2", "--json").out) == stored.to_dict()
+    now = knee("explain", "knee").out
+    assert now.count("permissible") >= 3
+    assert "lower risk index" in now
+
+
+def test_amending_pausing_and_closing(knee):
+    assert "nothing would change" in knee("amend", "knee", "--reason", "no reason").err
+    changes = ("--alpha", ".25", "--withdraw", "high", "--add", "half", "--add", "double", "--pending-cap", "4")
+    assert knee("amend", "knee", *changes, "--policy", "docb", "--reason", "the board").status == 0
+    content = events()[-1].content
+    assert content["changes"] == {
+        "alpha": 0.25, "withdraw": ["high"], "add": ["half", "double"], "pending_cap": 4, "policy": "docb",
+    }  # fmt: skip
+    assert content["version"] == 2
+    assert "withdrawn" in knee("status", "knee").out
+    assert knee("amend", "knee", "--alpha", "0", "--reason", "none at all").status == 0
+    assert events()[-1].content["changes"] == {"alpha": 0.0}
+    assert knee("pause", "knee", "--reason", "lunch").out.startswith("paused: event")
+    assert knee("pause", "knee", "--reason", "lunch").out == "this was so already: nothing was written\n"
+    assert 'trial "knee" is paused' in knee("ask", "knee", "p9").err
+    assert knee("resume", "knee", "--reason", "fed").status == 0
+    assert knee("close", "knee", "--reason", "done").status == 0
+    assert "closed" in knee("resume", "knee", "--reason", "again").err
+    kinds = [event.kind for event in events()]
+    assert kinds[-5:] == ["amended", "amended", "paused", "resumed", "closed"]
+
+
+def test_the_log_in_pieces(knee):
+    whole = knee("log", "knee").out.splitlines()
+    assert whole[0].split() == ["event", "time", "actor", "kind", "what"]
+    assert len(whole) == 7
+    piece = knee("log", "knee", "--after", "1", "--limit", "2")
+    assert [line.split()[0] for line in piece.out.splitlines()[1:]] == ["2", "3"]
+    assert piece.err == "there is more: --after 3\n"
+    told = json.loads(knee("log", "knee", "--kind", "told", "--json").out)
+    assert [event["number"] for event in told["events"]] == [5, 6]
+    assert told["more"] is False
+    assert "must be one of created, asked" in knee("log", "knee", "--kind", "tolled").err
+
+
+def test_verify_names_the_last_hash_or_the_first_event_that_fails(knee):
+    last = events()[-1]
+    fine = knee("verify", "knee", "--expect", last.hash)
+    assert fine.status == 0
+    assert fine.out == f"6 events hold, with 3 decisions made again; the last hash is {last.hash}\n"
+    other = knee("verify", "knee", "--expect", "0" * 64)
+    assert other.status == 1
+    assert other.out.startswith("event 6 fails: the last event has the hash")
+    assert json.loads(knee("verify", "knee", "--json").out)["holds"] is True
+
+    # Someone who owns the file can take the triggers away, and is found out.
+    with sqlite3.connect("trials.db") as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE events SET body = replace(body, '1.0', '0.0') WHERE number = 5")
+    connection.close()
+    forged = knee("verify", "knee")
+    assert forged.status == 1
+    assert forged.out == "event 5 fails: event 5 was changed: its content does not give its hash\n"
+    assert json.loads(knee("verify", "knee", "--json").out)["failed"] == 5
+
+
+def test_exports_go_to_a_file_or_to_stdout(knee):
+    printed = knee("export", "knee", "--kind", "csv")
+    assert printed.status == 0
+    rows = list(csv.DictReader(io.StringIO(printed.out)))
+    assert [row["unit"] for row in rows] == ["p1", "p2", "p3"]
+    for name in ("units.csv", "units.parquet", "log.json"):
+        done = knee("export", "knee", "--out", name)
+        assert (done.status, done.out, done.err) == (0, "", f"wrote {name}\n")
+    assert (knee.folder / "units.csv").read_bytes() == printed.bytes
+    assert (knee.folder / "units.parquet").read_bytes()[:4] == b"PAR1"
+    assert json.loads((knee.folder / "log.json").read_text())["number"] == 6
+    assert knee("export", "knee", "--kind", "parquet").bytes[:4] == b"PAR1"
+
+
+def test_rehearse_says_what_to_expect_and_touches_nothing(knee):
+    before = events()
+    truth = ("--mu", ".3,.5,.6", "--nu", ".1,.2,.4", "--units", "30", "--times", "8", "--delay", "2", "--seed", "3")
+    shown = knee("rehearse", "knee", *truth, "--missing", ".1", "--give-up-after", "9")
+    assert shown.status == 0, shown.err
+    for words in (
+        "knee: 8 runs of 30 units", "plays of low (best)", "plays of high (unsafe)", "harms of high", "regret",
+        "units that waited", "chance of a hold because no arm is permissible", "best safe arm is given most often",
+    ):  # fmt: skip
+        assert words in shown.out
+    document = json.loads(knee("rehearse", "knee", *truth, "--json").out)
+    assert document["times"] == 8
+    assert document["supposed"]["reward_delay"] == document["supposed"]["risk_delay"] == 2
+    assert document == json.loads(knee("rehearse", "knee", *truth, "--json").out)
+    assert document != json.loads(knee("rehearse", "knee", *truth, "--seed", "4", "--json").out)
+    assert events() == before
+
+
+def test_the_database_is_named_by_an_option_or_the_environment(desk, monkeypatch):
+    arms = ("--arms", "a,b", "--alpha", ".3")
+    assert desk("new", "knee", *arms, "--db", "other.db").status == 0
+    monkeypatch.setenv("SAFEBANDIT_DB", "other.db")
+    assert desk("list").out.splitlines()[1].split()[0] == "knee"
+    assert [path.name for path in desk.folder.iterdir()] == ["other.db"]
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(desk):
+    desk("new", "odd", "--arms", "[red]a,:smile:", "--alpha", ".5", "--title", "[bold]x", "--pending-cap", "5")
+    desk("ask", "odd", "[link]u")
+    texts = {
+        "status": ["[red]a", ":smile:", "odd: [bold]x"],
+        "log": ["unit [link]u"],
+        "list": ["[bold]x"],
+    }
+    for command, wanted in texts.items():
+        shown = desk(command, *(() if command == "list" else ("odd",))).out
+        assert [text for text in wanted if text in shown] == wanted
+    assert "unit '[link]u'" in desk("explain", "odd", "[link]u").out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list",), ("ask", "knee", "1"), ("tell", "knee", "1", "--risk", "0"), ("status", "knee"), ("log", "knee"),
+        ("explain", "knee"), ("verify", "knee"), ("export", "knee", "--kind", "csv"),
+        ("amend", "knee", "--reason", "x"),
+        ("correct", "knee", "1", "--reason", "x"), ("give-up", "knee", "1", "--reason", "x"),
+        ("pause", "knee", "--reason", "x"), ("rehearse", "knee", "--mu", ".1", "--nu", ".1"),
+    ],
+)  # fmt: skip
+def test_only_new_makes_a_database(desk, arguments):
+    done = desk(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == 'RecordError: there is no database "trials.db"; create a trial first, or check the name\n'
+    assert list(desk.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("new", "k nee", "--arms", "a", "--alpha", ".3"), "a trial's name is 1 to 64 letters"),
+        (("new", "knee", "--arms", "a,a", "--alpha", ".3"), "names of arms must differ, got a, a"),
+        (("new", "knee", "--arms", "a,b", "--alpha", "1.5"), "alpha must lie in [0, 1], got 1.5"),
+        (("new", "knee", "--arms", "a,b", "--alpha", "x"), '--alpha must be numbers separated by commas, got "x"'),
+        (("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tbsu"), 'did you mean "tsbu"?'),
+        (("new", "knee", "--arms", "a,b", "--alpha", ".3", "--lost", "safe"), "lost must be one of harm, ignore"),
+        (("new", "knee", "--arms", "a,b", "--alpha", ".3", "--seed", "-1"), "seed must lie in"),
+        (("new", "knee", "--arms", "a,b", "--alpha", ".3", "--actor", "a\x07b"), "actor must not have control"),
+        (("new", "knee", "--arms", "a,b", "--alpha", ".3", "--db", "no/where.db"), "folder of the database"),
+        (("new", "knee", "--arms", "a,b", "--alpha", ".3", "--db", "mysql://host/x"), "SQLite's or PostgreSQL's"),
+        (("new", "knee", "--alpha", ".3"), "--arms"),
+        (("asc", "knee", "1"), "asc"),
+    ],
+)  # fmt: skip
+def test_a_mistake_makes_no_database(desk, arguments, words):
+    done = desk(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert words in done.err
+    assert list(desk.folder.iterdir()) == []
+
+
+def test_a_mistake_in_a_trial_is_one_line_and_nothing_is_written(knee):
+    mistakes = {
+        ("new", "knee", "--arms", "a,b", "--alpha", ".3"): 'there is a trial "knee" already, with 3 units',
+        ("ask", "kneee", "1"): 'there is no trial "kneee"; did you mean "knee"?',
+        ("ask", "knee", " "): "a unit's id must have 1 to 200 characters",
+        ("tell", "knee", "nobody", "--risk", "0"): "no unit 'nobody' was given an arm",
+        ("tell", "knee", "p3"): "nothing was told of unit 'p3'",
+        ("tell", "knee", "p3", "--risk", "1.5"): "risk must lie in [0, 1], got 1.5",
+        ("tell", "knee", "p3", "--risk", "bad"): '--risk must be numbers, or name=number for each risk, got "bad"',
+        ("tell", "knee", "p3", "--risk", "0,1"): "must be a number",
+        ("tell", "knee", "p3", "--risk", "risk=0", "--risk", "risk=1"): "names a risk twice",
+        ("tell", "knee", "p3", "--risk", "nausea=0"): 'there is no risk "nausea"',
+        ("tell", "knee", "p3", "--reward", "nan"): "reward must lie in [0, 1], got nan",
+        ("tell", "knee", "p3", "--reward", "much"): "--reward",
+        ("correct", "knee", "p3", "--risk", "0", "--reason", "x"): "has no risk yet; tell it",
+        ("correct", "knee", "p1", "--risk", "1"): "--reason",
+        ("give-up", "knee", "p1", "--reason", "x"): "all of unit 'p1' is known",
+        ("give-up", "knee", "p3", "--reason", " "): "reason must have 1 to 200 characters",
+        ("amend", "knee", "--withdraw", "lo", "--reason", "x"): 'did you mean "low"?',
+        ("explain", "knee", "nobody"): "has no unit 'nobody'",
+        ("log", "knee", "--limit", "0"): "--limit",
+        ("export", "knee"): "give --out units.csv, or --kind csv for stdout",
+        ("export", "knee", "--out", "units.xlsx"): "one of csv, parquet, json, got 'xlsx'",
+        ("export", "knee", "--out", "no/where.csv"): "No such file or directory: no/where.csv",
+        ("rehearse", "knee", "--mu", ".1", "--nu", ".1"): "mu must have one number per arm (placebo, low, high), got 1",
+        ("verify", "nowhere"): 'there is no trial "nowhere"',
+    }
+    before = events()
+    for arguments, words in mistakes.items():
+        done = knee(*arguments)
+        assert (done.status, done.out) == (2, ""), arguments
+        assert len(done.err.splitlines()) == 1, done.err
+        assert words in done.err
+    assert events() == before
+    assert [path.name for path in knee.folder.iterdir()] == ["trials.db"]
+
+
+def test_without_a_command_the_help_is_shown(desk):
+    done = desk()
+    assert (done.status, done.err) == (0, "")
+    assert "rehearse" in done.out
+
+
+def process(*arguments: str, cwd, code: str = COMMAND[2]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, "trial", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def test_missing_packages_are_named_in_one_line(tmp_path):
+    code = "import sys; sys.modules['sqlalchemy'] = None\nfrom safebandit.cli import main; main()"
+    for arguments in (("list",), ("new", "x", "--arms", "a", "--alpha", ".1"), ("log", "x"), ("ask", "x", "1")):
+        done = process(*arguments, cwd=tmp_path, code=code)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == 'safebandit trial needs more packages: pip install "safebandit[live]"\n'
+
+
+def test_a_shell_can_run_a_trial(tmp_path):
+    new = process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", "--json", cwd=tmp_path)
+    assert new.returncode == 0, new.stderr
+    assert json.loads(new.stdout)["settings"]["policy"] == "tsbu"
+    given = process("ask", "knee", "1", cwd=tmp_path)
+    assert given.stdout in ("a\n", "b\n")
+    assert process("tell", "knee", "1", "--reward", "1", "--risk", "0", "--json", cwd=tmp_path).returncode == 0
+
+
+def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path):
+    assert process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path).returncode == 0
+    for arguments in (("export", "knee", "--kind", "csv"), ("status", "knee"), ("list", "--json")):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [*COMMAND, "trial", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            timeout=300,
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
+    process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
+    # The third run to finish interrupts its own process: no clock is involved.
+    code = (
+        "import os, signal, safebandit.record.rehearsal as r\n"
+        "play, count = r._run, []\n"
+        "def run(*given):\n"
+        "    count.append(1)\n"
+        f"    if len(count) == 4: os.kill(os.getpid(), {int(signal.SIGINT)})\n"
+        "    return play(*given)\n"
+        "r._run = run\n"
+        "from safebandit.cli import main; main()"
+    )
+    done = process(
+        "rehearse", "knee", "--mu", ".1,.2", "--nu", ".1,.2", "--units", "20", "--times", "50", "--json",
+        cwd=tmp_path, code=code,
+    )  # fmt: skip
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "interrupted: kept 3 of 50 runs\n"
+    assert json.loads(done.stdout)["interrupted"] is True
+
+
+def test_starting_imports_nothing_heavy():
+    heavy = ("numba", "numpy", "pandas", "sqlalchemy", "alembic", "pyarrow")
+    code = f"import sys, safebandit.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
