@@ -38,7 +38,7 @@ class Desk(threading.Thread):
                     break
                 self.told[unit] = [float(outcome["reward"]), float(outcome["risk"])]
                 i += 1
-        except Exception as problem:
+        except (AssertionError, LookupError) as problem:
             self.problem = problem
 
     def send(self, path, body, wanted):

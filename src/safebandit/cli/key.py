@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from safebandit.cli.extras import live_packages
+from safebandit.cli.live import DATABASE, Database
 
 key = typer.Typer(name="key", help="Keys of the service: create, list, revoke.", rich_markup_mode=None)
-Database = Annotated[str, typer.Option(help="The database: a file (SQLite), or postgresql://...")]
 
 
 @key.command()
@@ -20,7 +20,7 @@ def new(
         str, typer.Option(help="admin, operator (ask and tell), viewer (no single units) or auditor (log and verify).")
     ] = "operator",
     days: Annotated[float | None, typer.Option(help="Days until it expires; never, if not given.")] = None,
-    db: Database = "trials.db",
+    db: Database = DATABASE,
 ) -> None:
     """Create a key, and print it: the only time that it can be seen."""
     with _keys(db, create=True) as keys:
@@ -32,7 +32,7 @@ def new(
 
 @key.command("list")
 def list_keys(
-    db: Database = "trials.db",
+    db: Database = DATABASE,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> None:
     """List the keys: id, name, role and whether each works; never a secret."""
@@ -59,7 +59,7 @@ def list_keys(
 @key.command()
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `safebandit key list` shows it.")],
-    db: Database = "trials.db",
+    db: Database = DATABASE,
 ) -> None:
     """Make a key worthless, at once and for good; a running service notices within a second."""
     with _keys(db, create=False) as keys:

@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from safebandit.cli.extras import live_packages
+from safebandit.cli.live import DATABASE, Database
 
 
 def serve(
-    db: Annotated[
-        str, typer.Option(help="The database: a file (SQLite), or postgresql://USER:PASSWORD@HOST/NAME.")
-    ] = "trials.db",
+    db: Database = DATABASE,
     host: Annotated[str, typer.Option(help="The address to listen on; other than loopback only with a key.")] = (
         "127.0.0.1"
     ),

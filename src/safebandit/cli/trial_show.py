@@ -109,15 +109,10 @@ def explain(
 
 
 def _overview(db: str, name: str) -> dict[str, Any]:
-    """The overview, without the propensities: of a policy that draws nothing they say which arm comes next."""
     with open_ledger(db) as ledger:
         from safebandit.record.overview import overview
 
-        found = overview(ledger, name).to_dict()
-    del found["propensities"]
-    for arm in found["arms"]:
-        del arm["propensity"]
-    return found
+        return overview(ledger, name).to_dict()
 
 
 def _print_head(found: dict[str, Any]) -> None:

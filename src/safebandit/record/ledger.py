@@ -297,6 +297,7 @@ class Writing:
     def _append(self, state: TrialState, draft: Draft | None, actor: str) -> Receipt:
         if draft is None:
             return Receipt(state.number, False)
+        check_text("actor", actor)
         # A clock that was set back does not put an event before the one that it follows.
         time = max(now(), state.time)
         event = seal(state.name, state.number + 1, time, actor, draft.kind, draft.body, state.hash)

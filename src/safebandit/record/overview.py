@@ -24,7 +24,8 @@ FIRST_HORIZON = 3
 class ArmOverview:
     """One arm. Means and intervals that do not exist are None; risks are listed in the trial's order.
 
-    An arm that was withdrawn has its number of plays only. Intervals hold 95 % of the Beta posterior.
+    An arm that was withdrawn has its number of plays only. Intervals hold 95 % of the Beta posterior. Propensities are
+    None where one of them is 1: it would tell which arm comes next.
     """
 
     arm: str
@@ -37,7 +38,7 @@ class ArmOverview:
     risk_interval: list[tuple[float, float] | None]
     risk_index: list[float | None]
     permissible: bool
-    propensity: float
+    propensity: float | None
     why: str
 
 
@@ -90,7 +91,9 @@ def overview(ledger: Ledger, name: str) -> Overview:
     settings, allocator = state.settings, state.allocator
     chances = allocator.chances(state.round, state.decisions + 1)
     considered = allocator.consider(state.round)
-    arms = [_arm(state, arm, plays.get(arm, 0), considered, chances.arms) for arm in settings.arms]
+    told = 1.0 not in chances.arms
+    shares = chances.arms if told else (None,) * len(chances.arms)
+    arms = [_arm(state, arm, plays.get(arm, 0), considered, shares) for arm in settings.arms]
     holding = ledger.event(name, state.number).content if state.last_kind == "held" else None
     return Overview(
         name=name,
@@ -109,17 +112,19 @@ def overview(ledger: Ledger, name: str) -> Overview:
         events=state.number,
         time=state.time,
         hash=state.hash,
-        propensities="exact" if chances.exact else f"estimated from {chances.draws} draws",
+        propensities=f"estimated from {chances.draws} draws" if told else "not told: one is 1, that of the next arm",
         arms=arms,
         expected=_expected(state, arms),
     )
 
 
-def _arm(state: TrialState, arm: str, plays: int, considered: Considered, chances: tuple[float, ...]) -> ArmOverview:
+def _arm(
+    state: TrialState, arm: str, plays: int, considered: Considered, shares: tuple[float | None, ...]
+) -> ArmOverview:
     allocator = state.allocator
     nothing: list[Any] = [None] * len(state.settings.risks)
     if arm not in allocator.arms:
-        return ArmOverview(arm, False, plays, 0, None, None, nothing, nothing, nothing, False, 0.0, "withdrawn")
+        return ArmOverview(arm, False, plays, 0, None, None, nothing, nothing, nothing, False, None, "withdrawn")
     k = allocator.arms.index(arm)
     seen = allocator.memory.arms[k]
     risks = [seen[field] for field in risk_fields(len(state.settings.risks))]
@@ -134,7 +139,7 @@ def _arm(state: TrialState, arm: str, plays: int, considered: Considered, chance
         [_interval(risk) for risk in risks],
         [None if math.isnan(bound) else float(bound) for bound in considered.bounds[k]],
         bool(considered.permissible[k]),
-        chances[k],
+        shares[k],
         gate_words(k, considered, allocator.limits, allocator.risks, available=bool(seen["available"])),
     )
 

@@ -141,7 +141,7 @@ class ArmAnswer(Answer):
     risk_interval: list[tuple[float, float] | None]
     risk_index: list[float | None]
     permissible: bool
-    propensity: float
+    propensity: float | None
     why: str
 
 

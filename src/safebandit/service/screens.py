@@ -124,8 +124,8 @@ def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
 
 
 def chances_shown(seen: Overview) -> bool:
-    """Whether the chances may be shown: one that is 1 tells which arm comes next."""
-    return all(arm.propensity < 1 for arm in seen.arms)
+    """Whether the chances are told: where one is 1, it would say which arm comes next."""
+    return any(arm.propensity is not None for arm in seen.arms)
 
 
 class Hold(NamedTuple):
