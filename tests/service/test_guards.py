@@ -191,16 +191,16 @@ def test_security_headers_are_on_every_answer(served, trial):
         send(served, f"{trial}/units", padded(BODY_BYTES + 1)),
         served.get("/v1/openapi.json"),
     ]
-    for answer in answers:
-        policy = answer.headers["content-security-policy"]
+    for each in answers:
+        policy = each.headers["content-security-policy"]
         assert "default-src 'self'" in policy
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.headers["cache-control"] == "no-store"
-        assert "server" not in answer.headers or "uvicorn" in answer.headers["server"]
-        assert re.fullmatch("[0-9a-f]{16}", answer.headers["x-request-id"])
+        assert each.headers["x-content-type-options"] == "nosniff"
+        assert each.headers["referrer-policy"] == "no-referrer"
+        assert each.headers["cache-control"] == "no-store"
+        assert "server" not in each.headers or "uvicorn" in each.headers["server"]
+        assert re.fullmatch("[0-9a-f]{16}", each.headers["x-request-id"])
 
 
 @pytest.mark.parametrize("given", ["<b>", "a b", "a" * 65, "é", "a;b", ""])

@@ -106,3 +106,20 @@ def test_keys_from_a_shell(tmp_path):
     assert safebandit("key", "revoke", key["id"], "--db", database).returncode == 0
     assert not json.loads(safebandit("key", "list", "--json", "--db", database).stdout)[0]["works"]
     assert safebandit("key", "revoke", "0" * 16, "--db", database).returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_before_the_server_listens_to_signals_is_not_lost(tmp_path, number):
+    code = f"""
+import os, socket, uvicorn
+from safebandit.service.limits import Limits
+from safebandit.service.run import serve_here
+run = uvicorn.Server.run
+def signalled(self, sockets):
+    os.kill(os.getpid(), {int(number)})
+    run(self, sockets)
+uvicorn.Server.run = signalled
+raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), Limits()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), timeout=SECONDS)
+    assert done.returncode == 0
