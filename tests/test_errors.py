@@ -15,7 +15,9 @@ RAISED = [
 
 
 def test_the_tree_in_the_docstring_is_the_tree_of_classes():
-    drawn = {line.split()[1] for line in errors.__doc__.splitlines() if line.lstrip().startswith(("├", "└"))}
+    drawn = {
+        line.lstrip(" │").split()[1] for line in errors.__doc__.splitlines() if line.lstrip(" │").startswith(("├", "└"))
+    }
     assert drawn == {kind.__name__ for kind in RAISED}
 
 

@@ -139,9 +139,9 @@ class Service:
     def post(self, path: str, body: Any, *, key: str | None = None) -> tuple[int, Any]:
         return self.request("POST", path, body, key=key)
 
-    def stop(self) -> int:
-        """Ask it to stop (SIGTERM), and wait; the exit status."""
-        self.process.send_signal(signal.SIGTERM)
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ask it to stop, and wait; the exit status."""
+        self.process.send_signal(number)
         return self._ended()
 
     def kill(self) -> None:

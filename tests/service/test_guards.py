@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from safebandit.service.guards import BODY_BYTES
 from safebandit.service.limits import MOST_BUCKETS, Buckets, Limits
 from safebandit.service.logs import JsonLines
+from safebandit.service.problems import answer
 
 from .conftest import WIDE, serving
 from .running import ask_again_until
@@ -81,6 +83,14 @@ def test_numbers_out_of_range_are_422(served, trial, value):
     served.post(f"{trial}/units", {"unit": "number"})
     refused = send(served, f"{trial}/outcomes", b'{"unit": "number", "risk": ' + value + b"}")
     assert refused.status_code == 422
+
+
+def test_a_large_body_is_refused_even_where_none_is_read(served):
+    assert served.request("GET", "/healthz", content=b" " * (BODY_BYTES + 1)).status_code == 413
+
+
+def test_a_message_with_half_a_surrogate_pair_can_be_sent():
+    assert json.loads(answer(422, "invalid", "got \ud800").body)["message"] == r"got \ud800"
 
 
 def test_another_media_type_is_not_read(served, trial):
@@ -181,16 +191,16 @@ def test_security_headers_are_on_every_answer(served, trial):
         send(served, f"{trial}/units", padded(BODY_BYTES + 1)),
         served.get("/v1/openapi.json"),
     ]
-    for answer in answers:
-        policy = answer.headers["content-security-policy"]
+    for each in answers:
+        policy = each.headers["content-security-policy"]
         assert "default-src 'self'" in policy
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.headers["cache-control"] == "no-store"
-        assert "server" not in answer.headers or "uvicorn" in answer.headers["server"]
-        assert re.fullmatch("[0-9a-f]{16}", answer.headers["x-request-id"])
+        assert each.headers["x-content-type-options"] == "nosniff"
+        assert each.headers["referrer-policy"] == "no-referrer"
+        assert each.headers["cache-control"] == "no-store"
+        assert "server" not in each.headers or "uvicorn" in each.headers["server"]
+        assert re.fullmatch("[0-9a-f]{16}", each.headers["x-request-id"])
 
 
 @pytest.mark.parametrize("given", ["<b>", "a b", "a" * 65, "é", "a;b", ""])
@@ -271,3 +281,24 @@ def test_metrics_count_requests_decisions_and_what_waits(served):
     assert sample(text, "safebandit_request_seconds_count", **route) >= 1
     assert sample(text, "safebandit_requests_total", method="other") >= 1
     assert "PROPFIND" not in text
+
+
+def test_metrics_show_writes_that_wait(served, trial):
+    release = threading.Event()
+    scribe = served.app.state.scribe
+    blocked = scribe.write("guards", lambda _: release.wait(60))
+    asks = [threading.Thread(target=served.post, args=(f"{trial}/units", {"unit": f"w {k}"})) for k in range(3)]
+    for ask in asks:
+        ask.start()
+
+    def queue() -> float:
+        return sample(served.get("/metrics").text, "safebandit_scribe_queue")
+
+    try:
+        ask_again_until(lambda: queue() >= 2, "writes that wait are not counted")
+    finally:
+        release.set()
+    for ask in asks:
+        ask.join()
+    assert blocked.result()
+    ask_again_until(lambda: queue() == 0, "writes that are done are counted")

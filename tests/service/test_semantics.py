@@ -126,6 +126,28 @@ def test_corrections_losses_and_amendments(served):
     assert served.get(f"{path}/unit", params={"unit": "3"}).status_code == 404
 
 
+def test_an_overview_whose_theory_is_infinite_can_be_read(served):
+    path = served.create("tied", arms=["a", "b"])
+    for unit in range(8):
+        served.post(f"{path}/units", {"unit": str(unit)})
+        served.post(f"{path}/outcomes", {"unit": str(unit), "reward": 0.5, "risk": 0.3})
+    seen = served.get(path)
+    assert seen.status_code == 200
+    assert [arm["mean_risk"] for arm in seen.json()["arms"]] == [[pytest.approx(0.3)]] * 2
+
+
+def test_an_overview_does_not_tell_which_arm_comes_next(served):
+    for policy, told in (("docb", False), ("tsbu", True)):
+        path = served.create(f"next-{policy}", policy=policy)
+        for unit in range(3):
+            served.post(f"{path}/units", {"unit": str(unit)})
+            served.post(f"{path}/outcomes", {"unit": str(unit), "reward": int(unit == 1), "risk": 0})
+        for role in ("viewer", "auditor", "admin"):
+            chances = [arm["propensity"] for arm in served.get(path, role=role).json()["arms"]]
+            assert (None not in chances) == told
+            assert told or set(chances) == {None}
+
+
 def test_several_risks_are_told_by_name_or_in_order(served):
     path = served.create("risks", alpha=[0.3, 0.2], risks=["toxicity", "nausea"], policy=None)
     served.post(f"{path}/units", {"unit": "1"})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
-from .running import Service, safebandit
+from .running import SECONDS, Service, environment, safebandit
 
 TRIAL = {"name": "knee", "arms": ["placebo", "low", "high"], "alpha": 0.3, "policy": "docb", "seed": 1}
 
@@ -32,7 +35,7 @@ def test_it_starts_with_a_first_key_and_stops_with_exit_status_0(tmp_path, worke
 def test_a_second_start_makes_no_key_and_knows_the_trial(tmp_path):
     with Service(tmp_path / "trials.db") as first:
         first.post("/v1/trials", TRIAL)
-        assert first.stop() == 0
+        assert first.stop(signal.SIGINT) == 0
     with Service(tmp_path / "trials.db", key=first.key) as second:
         assert [trial["name"] for trial in second.get("/v1/trials")[1]] == ["knee"]
         listed = json.loads(safebandit("key", "list", "--json", "--db", second.database).stdout)
@@ -67,3 +70,56 @@ def test_a_port_that_is_taken_is_one_line(tmp_path):
     assert done.stdout == ""
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("package", "command"), [("fastapi", "serve"), ("uvicorn", "serve"), ("sqlalchemy", "key list")]
+)
+def test_packages_that_are_missing_are_one_line(package, command):
+    code = f"import sys; sys.modules['{package}'] = None; from safebandit.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command.split()],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=SECONDS,
+    )
+    name = command.split()[0]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f'safebandit {name} needs more packages: pip install "safebandit[live]"\n'
+
+
+def test_keys_from_a_shell(tmp_path):
+    database = str(tmp_path / "trials.db")
+    missing = safebandit("key", "list", "--db", database)
+    assert (missing.returncode, "there is no database" in missing.stderr) == (2, True)
+    made = safebandit("key", "new", "[red]desk", "--role", "auditor", "--days", "30", "--db", database)
+    assert re.fullmatch(r"sb_[0-9a-f]{16}_[\w-]{43}\n", made.stdout)
+    assert "shown once" in made.stderr
+    assert safebandit("key", "new", "x", "--role", "root", "--db", database).returncode == 2
+    shown = safebandit("key", "list", "--db", database).stdout
+    assert "[red]desk" in shown
+    assert made.stdout.strip().split("_", 2)[2] not in shown
+    [key] = json.loads(safebandit("key", "list", "--json", "--db", database).stdout)
+    assert (key["role"], key["works"], key["id"]) == ("auditor", True, made.stdout.split("_")[1])
+    assert key["expires"] > key["created"]
+    assert safebandit("key", "revoke", key["id"], "--db", database).returncode == 0
+    assert not json.loads(safebandit("key", "list", "--json", "--db", database).stdout)[0]["works"]
+    assert safebandit("key", "revoke", "0" * 16, "--db", database).returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_before_the_server_listens_to_signals_is_not_lost(tmp_path, number):
+    code = f"""
+import os, socket, uvicorn
+from safebandit.service.limits import Limits
+from safebandit.service.run import serve_here
+run = uvicorn.Server.run
+def signalled(self, sockets):
+    os.kill(os.getpid(), {int(number)})
+    run(self, sockets)
+uvicorn.Server.run = signalled
+raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), Limits()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), timeout=SECONDS)
+    assert done.returncode == 0

@@ -19,21 +19,16 @@ _bearer = HTTPBearer(auto_error=False, description="A key, as `safebandit key ne
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-def key_of(request: Request) -> Key | None:
-    """The key of the header, or the one that this browser signed in with."""
+def key_of(request: Request, *, recalled: bool = False) -> Key | None:
+    """The key of the header, or the one that this browser signed in with; `recalled`: without asking the database."""
     keys: Keys = request.app.state.keys
-    text = _shown(request)
-    if text is not None:
-        return keys.find(text)
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return keys.find(text.strip(), recalled=recalled)
     token = request.cookies.get(COOKIE)
     if token is None or (request.method not in _SAFE and _from_elsewhere(request)):
         return None
-    return keys.find_session(token)
-
-
-def _shown(request: Request) -> str | None:
-    scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    return text.strip() if scheme.lower() == "bearer" else None
+    return keys.find_session(token, recalled=recalled)
 
 
 def _from_elsewhere(request: Request) -> bool:
@@ -44,8 +39,7 @@ def _from_elsewhere(request: Request) -> bool:
 async def identify(request: Request) -> Key | None:
     """The key of a request, which may ask so often and no more; 429 where it asks too often."""
     state = request.app.state
-    text = _shown(request)
-    key = None if text is None else state.keys.recall(text)
+    key = key_of(request, recalled=True)
     if key is None:
         address = request.client.host if request.client else ""
         # Whoever guesses may not keep the database busy; keys in use are recalled, and go on.

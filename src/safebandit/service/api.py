@@ -23,7 +23,13 @@ _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
 
 async def write(request: Request, trial: str, work: Callable[[Writing], Any]) -> Any:
     """Have something written, and wait until it is on disk."""
-    return await asyncio.wrap_future(request.app.state.scribe.write(trial, work))
+    scribe, metrics = request.app.state.scribe, request.app.state.metrics
+    answer = scribe.write(trial, work)
+    metrics.waiting(scribe.waiting)
+    try:
+        return await asyncio.wrap_future(answer)
+    finally:
+        metrics.waiting(scribe.waiting)
 
 
 async def _receipt(

@@ -99,17 +99,15 @@ class Keys:
             self._remembered.clear()
         return revoked
 
-    def find(self, text: str) -> Key | None:
-        """The key that this text is, if it is one and works now."""
+    def find(self, text: str, *, recalled: bool = False) -> Key | None:
+        """The key that this text is, if it is one and works now; `recalled`: among those seen a moment ago only."""
         match = _WRITTEN.fullmatch(text)
         if match is None:
             return None
-        return _proven(match[2], self._look_up("key " + match[1], sa.select(keys).where(keys.c.id == match[1])))
-
-    def recall(self, text: str) -> Key | None:
-        """As `find`, but only among keys seen a moment ago: it never waits for the database."""
-        match = _WRITTEN.fullmatch(text)
-        return None if match is None else _proven(match[2], self._recall("key " + match[1]))
+        found = self._look_up("key " + match[1], sa.select(keys).where(keys.c.id == match[1]), recalled)
+        # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
+        same = hmac.compare_digest(_hash(match[2]), found[1] if found else _hash(""))
+        return found[0] if found and same and found[0].works else None
 
     def sign_in(self, key: Key) -> str:
         """A token for a browser that showed this key."""
@@ -127,22 +125,21 @@ class Keys:
         with self._lock:
             self._remembered.clear()
 
-    def find_session(self, token: str) -> Key | None:
+    def find_session(self, token: str, *, recalled: bool = False) -> Key | None:
         """The key that a browser signed in with, if both work now."""
         wanted = sa.select(keys, sessions.c.expires.label("until")).join(sessions, sessions.c.key == keys.c.id)
-        found = self._look_up("session " + _hash(token), wanted.where(sessions.c.hash == _hash(token)))
+        wanted = wanted.where(sessions.c.hash == _hash(token))
+        found = self._look_up("session " + _hash(token), wanted, recalled)
         return found[0] if found and found[0].works and now() < found[1] else None
 
-    def _recall(self, what: str) -> tuple[Key, str] | None:
+    def _look_up(self, what: str, wanted: Any, recalled: bool) -> tuple[Key, str] | None:
+        """A key, and its hash or, of a session, its end; remembered for a moment."""
         with self._lock:
             seen, key, rest = self._remembered.get(what, (-1.0, None, ""))
-        return (key, rest) if key is not None and time.monotonic() - seen < REMEMBERED_SECONDS else None
-
-    def _look_up(self, what: str, wanted: Any) -> tuple[Key, str] | None:
-        """A key, and its hash or, of a session, its end; remembered for a moment."""
-        recalled = self._recall(what)
-        if recalled is not None:
-            return recalled
+        if key is not None and time.monotonic() - seen < REMEMBERED_SECONDS:
+            return key, rest
+        if recalled:
+            return None
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
             row = connection.execute(wanted).one_or_none()
         if row is None:
@@ -153,12 +150,6 @@ class Keys:
                 self._remembered.clear()
             self._remembered[what] = (time.monotonic(), *found)
         return found
-
-
-def _proven(secret: str, found: tuple[Key, str] | None) -> Key | None:
-    # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
-    same = hmac.compare_digest(_hash(secret), found[1] if found else _hash(""))
-    return found[0] if found and same and found[0].works else None
 
 
 def _key(row: Any) -> Key:

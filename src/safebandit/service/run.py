@@ -51,9 +51,6 @@ def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], No
 
 def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
-    # Uvicorn stops at these signals, and then raises them again for whoever listened before.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _nothing)
     config = uvicorn.Config(
         create_app(database, limits=limits),
         log_config=None,
@@ -63,12 +60,15 @@ def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
         ws="none",
     )
     server = uvicorn.Server(config)
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # For signals that come before Uvicorn listens to them, and those that it raises again when it has stopped.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     server.run(sockets=[listener])
     return 0 if server.started else 1
-
-
-def _nothing(*_: object) -> None:
-    """Leave stopping to Uvicorn."""
 
 
 def _is_loopback(host: str) -> bool:

@@ -141,7 +141,7 @@ class ArmAnswer(Answer):
     risk_interval: list[tuple[float, float] | None]
     risk_index: list[float | None]
     permissible: bool
-    propensity: float | None
+    propensity: Annotated[float | None, Field(description="Not told while one arm is sure to come next.")]
     why: str
 
 
