@@ -13,11 +13,11 @@ from safebandit.record import Ledger, Settings
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
 
-POLICY = "content-security-policy"
+HEADERS = {b"content-security-policy": b"default-src 'self'", b"referrer-policy": b"no-referrer"}
 
 
 class Guard:
-    """The security header, as strict as the service's own, which may be set elsewhere."""
+    """The security headers that pages must live with, where the application does not set them itself."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -25,9 +25,9 @@ class Guard:
     async def __call__(self, scope, receive, send):
         async def guarded(message):
             if message["type"] == "http.response.start":
-                names = {name for name, _ in message["headers"]}
-                if POLICY.encode() not in names:
-                    message["headers"] = [*message["headers"], (POLICY.encode(), b"default-src 'self'")]
+                said = {name for name, _ in message["headers"]}
+                added = [header for header in HEADERS.items() if header[0] not in said]
+                message["headers"] = [*message["headers"], *added]
             await send(message)
 
         await self.app(scope, receive, guarded if scope["type"] == "http" else send)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from safebandit.errors import RecordError
 from safebandit.record.events import now, seal
 from safebandit.record.overview import overview
 from safebandit.record.words import said
@@ -204,6 +205,19 @@ def test_the_log_is_paged(service, sign_in):
     last = service.ledger.state("knee").number
     assert first == list(range(last, last - screens.PER_PAGE, -1))
     assert [int(n) for n in numbers.findall(client.get("/trials/knee/log?before=3").text)] == [2, 1]
+
+
+def test_a_database_that_fails_says_so_without_its_own_words(service, sign_in, monkeypatch):
+    client = sign_in("admin")
+
+    def fails(*_):
+        raise RecordError("the database failed: no route to secret-host") from OSError()
+
+    monkeypatch.setattr(views, "heads", fails)
+    answer = client.get("/")
+    assert answer.status_code == 503
+    assert "nothing of this was written; try again" in answer.text
+    assert "secret-host" not in answer.text
 
 
 def test_units_are_listed_and_found(service, sign_in):

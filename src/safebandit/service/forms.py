@@ -23,7 +23,8 @@ from safebandit.service.problems import RefusedError, status_of
 from safebandit.service.rendering import PageRoute, go, read_form, render
 from safebandit.service.screens import Sent
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+# Where a form comes from is asked first, before who sent it.
+router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
 Work = Callable[[Writing], Any]
 Form = Annotated[FormData, Depends(read_form)]
 # A long log takes minutes to recompute: one at a time, or clicks would use up the service.

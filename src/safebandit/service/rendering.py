@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -18,13 +19,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from safebandit.errors import SafebanditError
+from safebandit.errors import RecordError, SafebanditError
 from safebandit.limits import show_alpha
 from safebandit.service import charts
 from safebandit.service.access import key_of
 from safebandit.service.problems import RefusedError, status_of
 from safebandit.version import __version__
 
+_log = logging.getLogger("safebandit.service")
 FOLDER = Path(__file__).parent
 # More fields than a form of 1,000 arms has.
 MOST_FIELDS = 1100
@@ -118,7 +120,7 @@ class PageRoute(APIRoute):
             except RefusedError as refusal:
                 response = _refused(request, refusal)
             except SafebanditError as error:
-                response = _problem(request, status_of(error), str(error))
+                response = _problem(request, status_of(error), _words(error))
             except RequestValidationError:
                 response = _problem(request, 422, "the address of this page has a part that cannot be read")
             except HTTPException as error:
@@ -138,6 +140,14 @@ def _refused(request: Request, refusal: RefusedError) -> Response:
         )
         return go(f"/sign-in?next={quote(page)}")
     return _problem(request, refusal.status, refusal.message)
+
+
+def _words(error: SafebanditError) -> str:
+    """What a page says of an error; the database's own words may name its address, and are for the log."""
+    if not isinstance(error, RecordError) or error.__cause__ is None:
+        return str(error)
+    _log.error("the record failed", extra={"fields": {"problem": str(error)}})
+    return "the database cannot be used now, and nothing of this was written; try again in a moment"
 
 
 def _problem(request: Request, status: int, message: str) -> Response:

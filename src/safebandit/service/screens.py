@@ -74,10 +74,10 @@ def trial_screen(request: Request, key: Key, name: str, *, sent: Sent | None = N
 
 def trial_live(request: Request, key: Key, name: str, after: str) -> Response:
     """The part of a trial's page that changes, if it has."""
-    head = views.head(request.app.state.ledger, name)
-    if str(head.number) == after:
+    ledger = request.app.state.ledger
+    if views.unchanged(ledger, name, after):
         return Response(status_code=204)
-    context = _trial_context(request, key, head, fresh=False)
+    context = _trial_context(request, key, views.head(ledger, name), fresh=False)
     return _live(request, "trial_live.html", context, after)
 
 

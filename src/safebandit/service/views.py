@@ -74,6 +74,12 @@ def head(ledger: Ledger, name: str) -> Head:
         return _head(connection, trial_row(connection, name) if row is None else row)
 
 
+def unchanged(ledger: Ledger, name: str, number: str) -> bool:
+    """Whether the last event of a trial still has this number."""
+    with ledger.reading() as connection:
+        return str(connection.scalar(sa.select(trials.c.number).where(trials.c.name == name))) == number
+
+
 _HEADS = sa.select(trials.c.name, trials.c.number, trials.c.time, trials.c.status, trials.c.state)
 
 
