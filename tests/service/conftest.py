@@ -16,8 +16,7 @@ import uvicorn
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
 from safebandit.service.limits import Limits
-
-from .running import ask_again_until
+from servers.service import ask_again_until
 
 # No test is to be slowed down by what another one did.
 WIDE = Limits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)

@@ -9,8 +9,7 @@ import pytest
 from safebandit.service.access import COOKIE
 from safebandit.service.app import create_app
 from safebandit.service.keys import PERMISSIONS, ROLES, Keys
-
-from .running import ask_again_until
+from servers.service import ask_again_until
 
 # What each path needs (None: no key at all). A new path has to be added here.
 NEEDS = {

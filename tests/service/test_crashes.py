@@ -5,10 +5,10 @@ import threading
 from collections import Counter
 
 import pytest
-from servers.service import Service, ask_again_until
 
 from safebandit.record import Ledger
 from safebandit.record.verification import verify
+from servers.service import Service, ask_again_until
 
 KILLS = 20
 DESKS = 4

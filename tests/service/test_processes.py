@@ -13,8 +13,8 @@ import httpx
 
 from safebandit.record.ledger import Ledger
 from safebandit.record.verification import verify
+from servers.service import Service, ask_again_until
 
-from .running import Service, ask_again_until
 from .test_guards import sample
 
 TRIAL = {"name": "knee", "arms": [f"arm {k}" for k in range(12)], "alpha": 0.9, "policy": "docb", "seed": 1}

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from .running import SECONDS, Service, environment, safebandit
+from servers.service import SECONDS, Service, environment, safebandit
 
 TRIAL = {"name": "knee", "arms": ["placebo", "low", "high"], "alpha": 0.3, "policy": "docb", "seed": 1}
 

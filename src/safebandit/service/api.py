@@ -47,7 +47,7 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
     name = values.pop("name")
     # It compiles the policy, which may take a second.
     settings = await asyncio.to_thread(lambda: Settings.read(values.pop("arms"), values.pop("alpha"), **values))
-    return await _receipt(request, response, name, lambda writing: writing.create(name, settings, actor=key.name))
+    return await _receipt(request, response, name, lambda writing: writing.create(name, settings, actor=key.actor))
 
 
 @router.post(
@@ -59,7 +59,7 @@ async def ask(
     trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
 ) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or the trial holds."""
-    given: Allocation = await write(request, trial, lambda writing: writing.ask(trial, body.unit, actor=key.name))
+    given: Allocation = await write(request, trial, lambda writing: writing.ask(trial, body.unit, actor=key.actor))
     if given.new:
         request.app.state.metrics.decided(trial, held=given.held)
     response.status_code = 201 if given.new and not given.held else 200
@@ -73,7 +73,7 @@ async def tell(
     """Tell what happened to a unit: 201 the first time, 200 for the same again, 409 for another value."""
 
     def work(writing: Writing) -> Receipt:
-        return writing.tell(trial, body.unit, reward=body.reward, risk=body.risk, actor=key.name)
+        return writing.tell(trial, body.unit, reward=body.reward, risk=body.risk, actor=key.actor)
 
     return await _receipt(request, response, trial, work)
 
@@ -86,7 +86,7 @@ async def correct(
 
     def work(writing: Writing) -> Receipt:
         return writing.correct(
-            trial, body.unit, reason=body.reason, reward=body.reward, risk=body.risk, actor=key.name
+            trial, body.unit, reason=body.reason, reward=body.reward, risk=body.risk, actor=key.actor
         )  # fmt: skip
 
     return await _receipt(request, response, trial, work)
@@ -99,7 +99,7 @@ async def give_up(
     """No longer wait for a unit's outcome."""
 
     def work(writing: Writing) -> Receipt:
-        return writing.give_up(trial, body.unit, reason=body.reason, actor=key.name)
+        return writing.give_up(trial, body.unit, reason=body.reason, actor=key.actor)
 
     return await _receipt(request, response, trial, work)
 
@@ -112,7 +112,7 @@ async def amend(
     changes = body.model_dump(exclude={"reason"})
 
     def work(writing: Writing) -> Receipt:
-        return writing.amend(trial, reason=body.reason, actor=key.name, **changes)
+        return writing.amend(trial, reason=body.reason, actor=key.actor, **changes)
 
     return await _receipt(request, response, trial, work)
 
@@ -121,7 +121,7 @@ async def _set_status(
     change: str, trial: str, body: schemas.StatusChange, request: Request, response: Response, key: Key
 ) -> ReceiptAnswer:
     def work(writing: Writing) -> Receipt:
-        return writing.set_status(trial, change, reason=body.reason, actor=key.name)
+        return writing.set_status(trial, change, reason=body.reason, actor=key.actor)
 
     return await _receipt(request, response, trial, work)
 

@@ -47,7 +47,7 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
             lost=text(form, "lost") or "harm",
             title=text(form, "title").strip(),
         )
-        _write(request, name, lambda writing: writing.create(name, settings, actor=key.name))
+        _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
     except SafebanditError as problem:
         sent = Sent("create", str(problem), True, form)
         return screens.trials_screen(request, key, sent=sent, status=status_of(problem))
@@ -61,7 +61,7 @@ def ask(trial: str, request: Request, key: Asker, form: Form) -> Response:
     def read() -> Work:
         # A blank that was typed by chance must not make another unit of the same one.
         unit = text(form, "unit").strip()
-        return lambda writing: writing.ask(trial, unit, actor=key.name)
+        return lambda writing: writing.ask(trial, unit, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
 
@@ -72,7 +72,7 @@ def tell(trial: str, request: Request, key: Teller, form: Form) -> Response:
 
     def read() -> Work:
         unit, outcome = text(form, "unit"), _outcome(request, trial, form)
-        return lambda writing: writing.tell(trial, unit, **outcome, actor=key.name)
+        return lambda writing: writing.tell(trial, unit, **outcome, actor=key.actor)
 
     return _do(request, key, trial, "tell", form, read)
 
@@ -83,7 +83,7 @@ def correct(trial: str, request: Request, key: Manager, form: Form) -> Response:
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        return lambda writing: writing.correct(trial, unit, **outcome, reason=reason, actor=key.name)
+        return lambda writing: writing.correct(trial, unit, **outcome, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "correct", form, read)
 
@@ -94,7 +94,7 @@ def give_up(trial: str, request: Request, key: Manager, form: Form) -> Response:
 
     def read() -> Work:
         unit, reason = text(form, "unit"), text(form, "reason")
-        return lambda writing: writing.give_up(trial, unit, reason=reason, actor=key.name)
+        return lambda writing: writing.give_up(trial, unit, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "give-up", form, read)
 
@@ -112,7 +112,7 @@ def amend(trial: str, request: Request, key: Manager, form: Form) -> Response:
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
         }
-        return lambda writing: writing.amend(trial, reason=reason, actor=key.name, **changes)
+        return lambda writing: writing.amend(trial, reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
 
@@ -125,7 +125,7 @@ def set_status(trial: str, change: str, request: Request, key: Manager, form: Fo
 
     def read() -> Work:
         reason = text(form, "reason")
-        return lambda writing: writing.set_status(trial, change, reason=reason, actor=key.name)
+        return lambda writing: writing.set_status(trial, change, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, change, form, read)
 

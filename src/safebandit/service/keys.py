@@ -29,6 +29,7 @@ PERMISSIONS = {
 }
 ROLES = tuple(PERMISSIONS)
 SESSION_HOURS = 12
+NAME_LENGTH = 100
 # For so long a key that was found is not looked up again; a key revoked by another process works that much longer.
 REMEMBERED_SECONDS = 1.0
 _WRITTEN = re.compile(r"sb_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
@@ -53,6 +54,11 @@ class Key(NamedTuple):
         return self.revoked is None and (self.expires is None or at < self.expires)
 
     @property
+    def actor(self) -> str:
+        """Whom the log names: people may share a name, but not a key."""
+        return f"{self.name} (key {self.id})"
+
+    @property
     def works(self) -> bool:
         """Whether it works now."""
         return self.valid(now())
@@ -69,6 +75,8 @@ class Keys:
     def create(self, name: str, role: str, *, days: float | None = None) -> tuple[Key, str]:
         """A new key, and its text: the only time that it can be seen."""
         check_text("a key's name", name)
+        if len(name) > NAME_LENGTH:
+            raise TrialError(f"a key's name must have at most {NAME_LENGTH} characters, got {len(name)}")
         if role not in PERMISSIONS:
             raise TrialError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
         if days is not None and not 0 < days <= 36500:

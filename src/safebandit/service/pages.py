@@ -164,7 +164,7 @@ def _written(ledger: Ledger, key: Key, trial: str, done: str, number: int) -> Se
         event = ledger.event(trial, number)
     except NotFoundError:
         return Sent()
-    if not key.may("log") and not (key.may("ask") and event.kind in _DESK and event.actor == key.name):
+    if not key.may("log") and not (key.may("ask") and event.kind in _DESK and event.actor == key.actor):
         return Sent()
     words = said(event, views.head(ledger, trial).settings.risks)
     return Sent(done, f"Written as event {number}: {words}")

@@ -31,12 +31,7 @@ def list_trials(request: Request, _: Lister) -> list[schemas.TrialLine]:
 @router.get("/trials/{trial}")
 def show_trial(trial: TrialInPath, request: Request, _: Reader) -> schemas.OverviewAnswer:
     """A trial at a glance: what is known of each arm, who is permissible and why; no single unit."""
-    seen = schemas.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial))
-    # A chance of 1 tells which arm the next unit gets: whoever enrols units must not know before.
-    if any(arm.propensity == 1.0 for arm in seen.arms):
-        for arm in seen.arms:
-            arm.propensity = None
-    return seen
+    return schemas.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial))
 
 
 @router.get("/trials/{trial}/events")

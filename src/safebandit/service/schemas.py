@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from safebandit.service.keys import NAME_LENGTH
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
@@ -88,7 +90,7 @@ class StatusChange(Body):
 class NewKey(Body):
     """A key to be created."""
 
-    name: Annotated[ShortText, Field(examples=["desk 2"])]
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH, examples=["desk 2"])]
     role: Literal["admin", "operator", "viewer", "auditor"]
     days: Annotated[float | None, Field(gt=0, le=36500, allow_inf_nan=False, examples=[30])] = None
 

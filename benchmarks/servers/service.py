@@ -65,6 +65,9 @@ class Service:
         self.url = ""
         self.stderr: list[str] = []
         self.process: subprocess.Popen[bytes]
+        # Both ends of pipes, which a process of ours always has.
+        self._stdout: Any = None
+        self._stderr: Any = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -73,6 +76,7 @@ class Service:
         self.kill()
 
     def start(self) -> Self:
+        """Start it, and wait until it answers."""
         command = [*COMMAND, "serve", "--db", self.database, "--port", str(self._port), *self._arguments]
         self.process = subprocess.Popen(
             command,
@@ -83,7 +87,8 @@ class Service:
             # A group of its own, so that all of its processes can be ended at once.
             start_new_session=True,
         )
-        self._reader = threading.Thread(target=self._read_stderr, args=(self.process.stderr,), daemon=True)
+        self._stdout, self._stderr = self.process.stdout, self.process.stderr
+        self._reader = threading.Thread(target=self._read_stderr, args=(self._stderr,), daemon=True)
         self._reader.start()
         try:
             self._read_lines()
@@ -95,17 +100,20 @@ class Service:
     def _read_lines(self) -> None:
         said = b""
         while b"\n" not in said:
-            more = os.read(self.process.stdout.fileno(), 65536)
+            more = os.read(self._stdout.fileno(), 65536)
             if not more:
                 self.process.wait(SECONDS)
                 self._reader.join(SECONDS)
                 raise RuntimeError(f"the service did not start: {said.decode()}{''.join(self.stderr)}")
             said += more
-        self.url = _SERVES.match(said.decode())[1]
+        serves = _SERVES.match(said.decode())
+        if serves is None:
+            raise RuntimeError(f"the service said something else: {said.decode()}")
+        self.url = serves[1]
         ask_again_until(self._ready, "the service does not become ready")
         # Both lines are said before the first answer is given.
-        if select.select([self.process.stdout], [], [], 0)[0]:
-            said += os.read(self.process.stdout.fileno(), 65536)
+        if select.select([self._stdout], [], [], 0)[0]:
+            said += os.read(self._stdout.fileno(), 65536)
         for line in said.decode().splitlines():
             if line.startswith(_FIRST_KEY):
                 self.key = line.removeprefix(_FIRST_KEY)
@@ -153,7 +161,7 @@ class Service:
     def _ended(self) -> int:
         status = self.process.wait(SECONDS)
         self._reader.join(SECONDS)
-        for stream in (self.process.stdout, self.process.stderr):
+        for stream in (self._stdout, self._stderr):
             if not stream.closed:
                 stream.close()
         return status
