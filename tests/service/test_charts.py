@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from safebandit.record import Ledger, Settings
 from safebandit.record.database import units
 from safebandit.record.overview import ArmOverview, Overview
-from safebandit.service import charts, views
-from safebandit.service.charts import Allocation
+from safebandit.service.page import charts, views
+from safebandit.service.page.charts import Allocation
 
 
 def arm(name, plays=10, *, permissible=True, reward=0.5, risks=(0.1,), index=0.05, active=True):

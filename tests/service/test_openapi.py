@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from safebandit.service.api.schemas import NAME
 from safebandit.service.app import create_app
-from safebandit.service.schemas import NAME
 
 # Some rules are beyond a schema: which units, policies and arms there are, names that differ, no control characters.
 BEYOND = [positive_data_acceptance]

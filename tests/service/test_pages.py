@@ -1,18 +1,18 @@
 """The pages without a browser: every role against every address, forged forms, cookies, and what is never shown."""
 
 import re
-from dataclasses import replace
 
 import httpx
 import pytest
 
 from safebandit.errors import RecordError
+from safebandit.record import Settings
 from safebandit.record.events import now, seal
 from safebandit.record.overview import overview
 from safebandit.record.words import said
-from safebandit.service import screens, views
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
+from safebandit.service.page import screens, views
 
 from ..browser.serving import serving
 
@@ -182,11 +182,11 @@ def test_an_address_does_not_tell_what_a_role_may_not_know(sign_in):
 
 
 def test_chances_that_tell_the_next_arm_are_not_shown(service, client):
-    seen = overview(service.ledger, "knee")
-    sure = [replace(arm, propensity=float(k == 0)) for k, arm in enumerate(seen.arms)]
-    open_ = [replace(arm, propensity=0.5) for arm in seen.arms]
-    assert not screens.chances_shown(replace(seen, arms=sure))
-    assert screens.chances_shown(replace(seen, arms=open_))
+    assert screens.chances_shown(overview(service.ledger, "knee"))
+    service.ledger.create("sure", Settings.read(["a", "b"], 0.5, policy="docb", seed=1), actor="Ada")
+    sure = overview(service.ledger, "sure")
+    assert [arm.propensity for arm in sure.arms] == [None, None]
+    assert not screens.chances_shown(sure)
 
 
 def test_an_unknown_trial_is_a_page_that_says_so(sign_in):

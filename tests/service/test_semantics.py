@@ -266,7 +266,7 @@ def test_an_unexpected_error_is_500_without_details(served, monkeypatch, caplog)
     def fail(*_):
         raise ZeroDivisionError("the secret of the house")
 
-    from safebandit.service import listing
+    from safebandit.service.api import listing
 
     monkeypatch.setattr(listing, "all_trials", fail)
     failed = served.get("/v1/trials", headers={"X-Request-ID": "me-1"})

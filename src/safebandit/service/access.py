@@ -41,16 +41,29 @@ async def identify(request: Request) -> Key | None:
     state = request.app.state
     key = key_of(request, recalled=True)
     if key is None:
-        address = request.client.host if request.client else ""
         # Whoever guesses may not keep the database busy; keys in use are recalled, and go on.
-        _refuse_for(state.failures_of_addresses.wait(address), request, "address")
+        refuse_guessing(request)
         key = await asyncio.to_thread(key_of, request)
         if key is None:
-            state.failures_of_addresses.take(address)
+            note_guess(request)
             return None
     request.scope[KEY_ID] = key.id
     _refuse_for(state.requests_of_keys.take(key.id), request, "key")
     return key
+
+
+def refuse_guessing(request: Request) -> None:
+    """429 to an address that has shown too many keys that do not work."""
+    _refuse_for(request.app.state.failures_of_addresses.wait(_address(request)), request, "address")
+
+
+def note_guess(request: Request) -> None:
+    """Count a key that does not work against the address that showed it."""
+    request.app.state.failures_of_addresses.take(_address(request))
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _refuse_for(seconds: float, request: Request, limit: str) -> None:

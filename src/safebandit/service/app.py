@@ -10,11 +10,13 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from safebandit.record.ledger import Ledger
-from safebandit.service import api, keyring, pages, probes, problems, reading
+from safebandit.service import problems
+from safebandit.service.api import keyring, probes, reading, writing
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.limits import Buckets, Limits
 from safebandit.service.metrics import Metrics
+from safebandit.service.page import routes
 from safebandit.service.scribe import Scribe
 from safebandit.version import __version__
 
@@ -48,9 +50,9 @@ def create_app(database: str, *, limits: Limits | None = None) -> FastAPI:
     app.state.requests_of_keys = Buckets(limits.rate, limits.burst)
     app.state.failures_of_addresses = Buckets(limits.failures, limits.failures_burst)
     problems.register(app)
-    for router in (api.router, reading.router, keyring.router, probes.router, pages.router):
+    for router in (writing.router, reading.router, keyring.router, probes.router, routes.router):
         app.include_router(router)
-    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
+    app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
     app.add_middleware(BodyLimit)
     app.add_middleware(Watch, metrics=metrics)

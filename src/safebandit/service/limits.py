@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -35,18 +36,24 @@ class Buckets:
         self._rate = rate
         self._burst = burst
         self._clock = clock
+        self._lock = threading.Lock()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str) -> float:
         """Take a token: 0, or the seconds until there is one."""
-        wait = self.wait(name)
-        if wait == 0.0:
-            tokens, at = self._buckets[name]
-            self._buckets[name] = tokens - 1.0, at
-        return wait
+        with self._lock:
+            wait = self._wait(name)
+            if wait == 0.0:
+                tokens, at = self._buckets[name]
+                self._buckets[name] = tokens - 1.0, at
+            return wait
 
     def wait(self, name: str) -> float:
         """The seconds until there is a token; none is taken."""
+        with self._lock:
+            return self._wait(name)
+
+    def _wait(self, name: str) -> float:
         now = self._clock()
         tokens, at = self._buckets.pop(name, (self._burst, now))
         tokens = min(self._burst, tokens + (now - at) * self._rate)

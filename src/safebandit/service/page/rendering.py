@@ -21,8 +21,8 @@ from starlette.exceptions import HTTPException
 
 from safebandit.errors import RecordError, SafebanditError
 from safebandit.limits import show_alpha
-from safebandit.service import charts
 from safebandit.service.access import key_of
+from safebandit.service.page import charts
 from safebandit.service.problems import RefusedError, status_of
 from safebandit.version import __version__
 

@@ -11,9 +11,9 @@ from safebandit.policies import POLICIES
 from safebandit.record.overview import Overview
 from safebandit.record.settings import LOST
 from safebandit.record.words import said
-from safebandit.service import charts, views
 from safebandit.service.keys import ROLES, Key
-from safebandit.service.rendering import render
+from safebandit.service.page import charts, views
+from safebandit.service.page.rendering import render
 
 # The arms in the table of a trial's page; a page of its own has them all.
 MOST_ARMS = 100

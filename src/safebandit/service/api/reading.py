@@ -10,9 +10,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from safebandit.record.overview import overview
 from safebandit.record.settings import check_text
 from safebandit.record.verification import verify
-from safebandit.service import listing, schemas
 from safebandit.service.access import Auditor, Lister, Reader
-from safebandit.service.schemas import After, Limit, TrialInPath
+from safebandit.service.api import listing, schemas
+from safebandit.service.api.schemas import After, Limit, TrialInPath
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from safebandit.record.database import trials
-from safebandit.service import listing
 from safebandit.service.access import Reader
-from safebandit.service.schemas import PROBLEMS
+from safebandit.service.api import listing
+from safebandit.service.api.schemas import PROBLEMS
 
 router = APIRouter()
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from safebandit.record.database import events, trials, units
 from safebandit.record.ledger import Ledger, trial_row
 from safebandit.record.settings import Settings
-from safebandit.service.schemas import PendingUnit, TrialLine
+from safebandit.service.api.schemas import PendingUnit, TrialLine
 
 
 def all_trials(ledger: Ledger) -> list[TrialLine]:

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Request, Response
 
 from safebandit.record.ledger import Allocation, Receipt, Writing
 from safebandit.record.settings import Settings
-from safebandit.service import schemas
 from safebandit.service.access import Asker, Manager, Teller
+from safebandit.service.api import schemas
+from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.service.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {

@@ -16,12 +16,12 @@ from safebandit.limits import plain_alpha
 from safebandit.record.ledger import Writing
 from safebandit.record.settings import Settings, check_name
 from safebandit.record.verification import verify
-from safebandit.service import screens, views
 from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
 from safebandit.service.keys import Key
+from safebandit.service.page import screens, views
+from safebandit.service.page.rendering import PageRoute, go, read_form, render
+from safebandit.service.page.screens import Sent
 from safebandit.service.problems import RefusedError, status_of
-from safebandit.service.rendering import PageRoute, go, read_form, render
-from safebandit.service.screens import Sent
 
 # Where a form comes from is asked first, before who sent it.
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])

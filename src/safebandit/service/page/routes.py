@@ -11,12 +11,12 @@ from fastapi import APIRouter, Query, Request, Response
 from safebandit.errors import NotFoundError
 from safebandit.record.ledger import Ledger
 from safebandit.record.words import said
-from safebandit.service import forms, screens, views
-from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of
-from safebandit.service.forms import Form
+from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of, note_guess, refuse_guessing
 from safebandit.service.keys import SESSION_HOURS, Key
-from safebandit.service.rendering import FOLDER, PageRoute, go, render
-from safebandit.service.screens import Sent
+from safebandit.service.page import forms, screens, views
+from safebandit.service.page.forms import Form
+from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
+from safebandit.service.page.screens import Sent
 
 STATIC = FOLDER / "static"
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -37,9 +37,11 @@ def sign_in_page(request: Request, next: str = "/") -> Response:
 @router.post("/sign-in")
 def sign_in(request: Request, form: Form) -> Response:
     """Give this browser a token for the key."""
+    refuse_guessing(request)
     path = _own_page(forms.text(form, "next"))
     key = request.app.state.keys.find(forms.text(form, "key").strip())
     if key is None:
+        note_guess(request)
         message = "This key does not work: it is misspelt, expired or revoked. Ask an admin for another one."
         return render(request, "sign_in.html", 401, next=path, message=message)
     response = go(path)

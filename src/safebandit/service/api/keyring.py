@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 
-from safebandit.service import schemas
 from safebandit.service.access import KeyKeeper
+from safebandit.service.api import schemas
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["keys"])
 

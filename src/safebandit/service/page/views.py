@@ -18,7 +18,7 @@ from safebandit.record.ledger import Ledger, trial_row
 from safebandit.record.overview import Overview, overview
 from safebandit.record.settings import Settings
 from safebandit.record.units import Unit
-from safebandit.service.charts import Allocation
+from safebandit.service.page.charts import Allocation
 
 # A picture of the allocation has at most so many blocks, none of fewer rounds than the second number: those who may
 # not see the arms of single units see sums only.
