@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md")
-LINKED = (*PAGES, "docs/live.md", "docs/speed.md")
+LINKED = (*PAGES, "docs/live.md", "docs/service.md", "docs/speed.md")
 
 
 def blocks(page: str, language: str) -> list[str]:
