@@ -517,3 +517,46 @@ def test_means_of_outcomes_are_what_was_told(ledger):
         outcomes = [unit.outcome for unit in told if unit.arm == arm]
         assert arms["reward"]["total"][k] == sum(outcome[0] for outcome in outcomes)
         assert arms["risk"]["total"][k] == sum(outcome[1] for outcome in outcomes)
+
+
+def test_a_whole_trial_in_one_transaction(ledger):
+    with ledger.writing() as writing:
+        writing.create("knee", settings(), actor="Ada")
+        given = writing.ask("knee", "p1", actor="Ada")
+        writing.amend("knee", alpha=0.5, reason="so decided", actor="Ada")
+        writing.tell("knee", "p1", reward=1, risk=0, actor="Ada")
+        writing.correct("knee", "p1", risk=1, reason="typing error", actor="Ada")
+        assert writing.ask("knee", "p1", actor="Ada").arm == given.arm
+    assert verify(ledger, "knee").events == 5
+    assert verify(ledger, "knee").holds
+
+
+def test_of_two_processes_that_create_a_trial_at_once_one_does(database):
+    ledgers = [Ledger(database) for _ in range(2)]
+    gate = threading.Barrier(2)
+
+    def create(i):
+        gate.wait()
+        try:
+            return ledgers[i].create("knee", settings(alpha=0.1 * (i + 1)), actor=f"desk {i}").new
+        except ConflictError as taken:
+            return str(taken)
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(create, range(2)))
+    assert answers.count(True) == 1
+    assert any('there is a trial "knee" already' in str(answer) for answer in answers)
+    assert verify(ledgers[0], "knee").holds
+    for each in ledgers:
+        each.dispose()
+
+
+def test_an_actor_that_cannot_be_kept_moves_nothing(ledger):
+    """Inside a transaction that goes on, too: a decision that is refused must not move the random numbers."""
+    ledger.create("knee", settings())
+    with ledger.writing() as writing:
+        for actor in ("", "a\nb", "\x00"):
+            with refused("actor must"):
+                writing.ask("knee", "p1", actor=actor)
+        writing.ask("knee", "p1", actor="Ada")
+    assert verify(ledger, "knee").holds

@@ -194,28 +194,39 @@ class Writing:
         self._connection = connection
         self._states = states
         self._touched: dict[str, TrialState] = {}
-        self._created: set[str] = set()
         self._units: dict[str, UnitsInDatabase] = {}
         self._events: list[Event] = []
 
     def create(self, name: str, settings: Settings, *, actor: str) -> Receipt:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
         check_name(name)
+        check_text("actor", actor)
         try:
             state = self._state(name)
         except NotFoundError:
-            self._created.add(name)
-            self._touched[name] = TrialState(name, settings)
-            self._units[name] = UnitsInDatabase(self._connection, name)
-            return self._append(self._touched[name], desk.create(settings), actor)
+            return self._begin(name, settings, actor)
         if self._event(name, 1).content["settings"] == settings.to_dict():
             return Receipt(state.number, False)
-        raise ConflictError(f'there is a trial "{name}" already, with {state.units} units; give another name')
+        raise _name_taken(name)
+
+    def _begin(self, name: str, settings: Settings, actor: str) -> Receipt:
+        """Put down a new trial at once: units and events that follow refer to it."""
+        state = TrialState(name, settings)
+        try:
+            with self._connection.begin_nested():
+                self._connection.execute(trials.insert(), {"name": name, **state.to_row()})
+        except sa.exc.IntegrityError:
+            # Another process was faster.
+            raise _name_taken(name) from None
+        self._touched[name], self._units[name] = state, UnitsInDatabase(self._connection, name)
+        return self._append(state, desk.create(settings), actor)
 
     def ask(self, name: str, unit: str, *, actor: str) -> Allocation:
         """Give a unit its arm; the same one if it has one already."""
         state = self._state(name)
+        # Before anything is decided: a decision that is then refused would have moved the random numbers.
         check_text("a unit's id", unit)
+        check_text("actor", actor)
         found = self._units[name].get(unit)
         if found is not None:
             return _answer(self._event(name, found.asked_at), new=False)
@@ -257,12 +268,8 @@ class Writing:
 
     def flush(self) -> None:
         """Write all that was added, once."""
-        for name, state in self._touched.items():
-            if name not in self._created:
-                if any(event.trial == name for event in self._events):
-                    self._connection.execute(_UPDATE_TRIAL, {"trial": name, **state.to_row()})
-            elif state.number:
-                self._connection.execute(trials.insert(), {"name": name, **state.to_row()})
+        for name in {event.trial for event in self._events}:
+            self._connection.execute(_UPDATE_TRIAL, {"trial": name, **self._touched[name].to_row()})
         if self._events:
             self._connection.execute(events.insert(), [event._asdict() for event in self._events])
         for kept in self._units.values():
@@ -410,6 +417,10 @@ def trial_row(connection: sa.Connection, name: str) -> Any:
     if row is None:
         raise _no_trial(connection, name)
     return row
+
+
+def _name_taken(name: str) -> ConflictError:
+    return ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
 
 
 def _no_trial(connection: sa.Connection, name: str) -> NotFoundError:
