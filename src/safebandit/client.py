@@ -158,8 +158,8 @@ class LiveTrial:
         self._connection.post(f"{self._path}/pause", {"reason": reason})
 
     def resume(self, *, reason: str) -> None:
-        """Give arms again."""
-        self._connection.post(f"{self._path}/resume", {"reason": reason})
+        """Give arms again. It is sent once: repeated, it could undo a pause that someone else ordered meanwhile."""
+        self._connection.post(f"{self._path}/resume", {"reason": reason}, repeatable=False)
 
     def close(self, *, reason: str) -> None:
         """Give no more arms, ever; outcomes are still taken."""

@@ -25,7 +25,7 @@ def test_a_full_disk(tmp_path):
 
         sa.event.listen(book.engine, "connect", fill_up)
         book.engine.dispose()
-        with refused("database or disk is full; nothing of this request was written", RecordError):
+        with refused("database or disk is full; nothing of this request is acknowledged", RecordError):
             run(book, "knee", 500, start=20)
         assert book.state("knee").hash == before
         assert verify(book, "knee").holds

@@ -10,6 +10,7 @@ from safebandit import Trial
 from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.record import Ledger, Settings
 from safebandit.record.database import events, open_engine, units
+from safebandit.record.overview import overview
 from safebandit.record.verification import verify
 
 from .helpers import ARMS, refused, run, settings
@@ -354,6 +355,36 @@ def test_no_arm_permissible_is_a_hold_with_its_reason(ledger):
     assert verify(ledger, "knee").holds
 
 
+@pytest.mark.parametrize("policy", ["docb", "naive-ts"])
+def test_a_pause_is_no_way_around_a_hold(ledger, policy):
+    """Nor where the gate is drawn: without new evidence it is not drawn again."""
+    ledger.create("knee", settings(policy, alpha=0.05))
+    for i in range(300):
+        held = ledger.ask("knee", f"p{i}")
+        if held.held:
+            break
+        ledger.tell("knee", f"p{i}", reward=1, risk=1)
+    for _ in range(5):
+        ledger.set_status("knee", "pause", reason="no")
+        ledger.set_status("knee", "resume", reason="no")
+        again = ledger.ask("knee", "other")
+        assert (again.held, again.event, again.new) == (True, held.event, False)
+    assert overview(ledger, "knee").red
+    assert verify(ledger, "knee").holds
+
+
+@pytest.mark.parametrize("policy", ["pess:safe_risk=0.05", "tsbu:when_none=#0", "tsbu:when_none=1"])
+def test_a_policy_names_arms_by_name(ledger, policy):
+    """A number would mean another arm when one is withdrawn."""
+    with refused("must be the name of an arm that may be given"):
+        settings(policy)
+    named = policy.replace("#0", "placebo").replace("=1", "=low").replace("pess:", "pess:safe_arm=placebo,")
+    ledger.create("knee", settings(named))
+    with refused("must be the name of an arm that may be given"):
+        ledger.amend("knee", withdraw=["low" if "low" in named else "placebo"], reason="why")
+    ledger.amend("knee", withdraw=["high"], reason="why")
+
+
 def test_the_rule_a_trial_was_created_with_goes_on(ledger):
     ledger.create("knee", settings("docb:when_none=placebo", alpha=0.05))
     given = []
@@ -440,6 +471,7 @@ def test_arms_are_added_withdrawn_and_added_again(ledger):
         ({"add": ["low"]}, "already has the arm 'low'"),
         ({"add": ["new", "new"]}, "names of arms must differ"),
         ({"pending_cap": 0}, "pending_cap must lie between"),
+        ({"add": "low"}, "add and withdraw are lists of arms"),
     ],
 )
 def test_amendments_that_make_no_sense_change_nothing(ledger, changes, message):

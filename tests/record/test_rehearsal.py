@@ -75,7 +75,7 @@ def test_a_run_is_the_trial_that_a_ledger_would_keep_bit_for_bit(given, nu, tmp_
     assert units == list(desk.units.all())
     assert state.allocator.to_bytes() == desk.state.allocator.to_bytes()
     assert state.allocator.position == desk.state.allocator.position
-    counted = ("number", "units", "decisions", "waiting", "version", "status", "last_kind")
+    counted = ("number", "units", "decisions", "waiting", "version", "status", "held_at")
     assert [getattr(state, name) for name in counted] == [getattr(desk.state, name) for name in counted]
 
 

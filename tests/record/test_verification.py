@@ -3,6 +3,8 @@
 import pytest
 import sqlalchemy as sa
 
+from safebandit import allocator
+from safebandit.record import desk, verification
 from safebandit.record.events import Event, hash_of
 from safebandit.record.verification import verify
 
@@ -134,6 +136,7 @@ def test_another_history_is_not_the_one_that_was_noted(told):
         "UPDATE trials SET state = replace(state, '0.4', '0.5')",
         "UPDATE units SET outcome = '[1.0,1.0]' WHERE id = 'unit 1'",
         "UPDATE units SET outcome = 'nonsense' WHERE id = 'unit 1'",
+        "UPDATE units SET outcome = replace(outcome, ',', ', ') WHERE id = 'unit 1'",
         "UPDATE units SET arm = 'other' WHERE id = 'unit 1'",
         "UPDATE units SET lost_at = 3 WHERE id = 'unit 1'",
         "UPDATE units SET pending = NOT pending WHERE id = 'unit 1'",
@@ -162,16 +165,50 @@ def test_one_byte_of_the_memory(told):
     assert verify(told, "knee").holds
 
 
-def test_a_memory_of_other_formulas_is_counted_anew(told):
-    """After an update of the package its bytes may mean something else: the units are counted again."""
-    with told.reading() as connection:
-        memory = bytes(connection.scalar(sa.text("SELECT memory FROM trials")))
-    with told.engine.begin() as connection:
-        connection.execute(sa.text("UPDATE trials SET memory = :new"), {"new": b"0123456789abcdef" + memory[16:-8]})
-    counted = told.state("knee").allocator
-    for quantity in ("reward", "risk"):
-        mine = counted.memory.arms[quantity]
-        assert mine["plays"].sum() > 10
-    assert counted.to_bytes()[:16] == memory[:16]
-    told.ask("knee", "q")
+def formulas(monkeypatch, name):
+    """Pretend to be the package with other formulas."""
+    for module in (allocator, desk, verification):
+        monkeypatch.setattr(module, "formulas_hash", lambda: name * 16)
+
+
+@pytest.mark.parametrize("policy", ["tsbu", "docb"])
+def test_a_record_outlives_changes_of_the_formulas(ledger, monkeypatch, policy):
+    """What other formulas counted is counted anew, in the log too: a replay then does the same."""
+    formulas(monkeypatch, "a")
+    ledger.create("knee", settings(policy, pending_cap=20))
+    run(ledger, "knee", 30, tell=0.8)
+    ledger._states.clear()
+    formulas(monkeypatch, "b")
+    assert verify(ledger, "knee").holds
+    counted = ledger.state("knee").allocator.memory.arms["reward"]["plays"].sum()
+    assert counted > 10
+    waiting = next(f"unit {i}" for i in range(30) if ledger.unit("knee", f"unit {i}").pending)
+    ledger.tell("knee", waiting, reward=1, risk=0)
+    assert [event.kind for event in ledger.events("knee")][-2:] == ["recounted", "told"]
+    assert verify(ledger, "knee").holds
+    ledger._states.clear()
+    formulas(monkeypatch, "c")
+    assert verify(ledger, "knee").holds
+    run(ledger, "knee", 10, start=30)
+    assert verify(ledger, "knee").holds
+    assert [event.kind for event in ledger.events("knee")].count("recounted") == 2
+
+
+def test_a_byte_that_is_no_text(told):
+    """Not even UTF-8: the event is named all the same."""
+    if told.engine.dialect.name == "postgresql":
+        change(told, "UPDATE events SET body = body || chr(233) WHERE number = :n", n=4)
+    else:
+        change(told, "UPDATE events SET body = CAST(x'7bff7d' AS TEXT) WHERE number = :n", n=4)
+    found = verify(told, "knee")
+    assert found.failed == 4
+    assert "event 4 was changed" in found.problem
+
+
+def test_other_words_of_another_version_are_no_other_decision(told, monkeypatch):
+    monkeypatch.setattr(verification, "__version__", "9.9")
+    monkeypatch.setattr(desk, "reason_of", lambda *_: "in other words")
     assert verify(told, "knee").holds
+    monkeypatch.undo()
+    monkeypatch.setattr(desk, "reason_of", lambda *_: "in other words")
+    assert "why differ" in verify(told, "knee").problem

@@ -72,7 +72,8 @@ def new(
     if json:
         print_document({"trial": name, "event": done.event, "settings": settings.to_dict()})
     else:
-        typer.echo(f'created "{name}": {len(settings.arms)} arms, policy {settings.policy}')
+        done_so = "created" if done.new else "there already, the same"
+        typer.echo(f'{done_so} "{name}": {len(settings.arms)} arms, policy {settings.policy}')
 
 
 def ask(name: Name, unit: Unit, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> int:

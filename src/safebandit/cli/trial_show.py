@@ -39,7 +39,7 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
             "status": state.status,
             "units": state.units,
             "pending": state.waiting,
-            "holding": state.status == "open" and state.last_kind == "held",
+            "holding": state.status == "open" and state.held_at is not None,
         }
         for state in states
     ]

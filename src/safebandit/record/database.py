@@ -120,12 +120,15 @@ def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
     url = read_url(database)
     if url.drivername == "sqlite":
         _check_file(url, create)
-        engine = sa.create_engine(url, connect_args={"timeout": LOCK_SECONDS, "check_same_thread": False})
+        waits: dict[str, Any] = {"timeout": LOCK_SECONDS, "check_same_thread": False}
+        engine = sa.create_engine(url, connect_args=waits, hide_parameters=True)
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
     else:
-        options = f"-c lock_timeout={LOCK_SECONDS * 1000}"
-        engine = sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "options": options})
+        # Whatever the server's own setting is, a commit waits for the disk.
+        options = f"-c lock_timeout={LOCK_SECONDS * 1000} -c synchronous_commit=on"
+        waits = {"connect_timeout": 10, "options": options}
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=waits, hide_parameters=True)
     try:
         with database_errors():
             _bring_up_to_date(engine)
@@ -148,7 +151,10 @@ def _check_file(url: URL, create: bool) -> None:
 def _set_up_sqlite(connection: Any, _: Any) -> None:
     # Transactions are begun here, not by the driver, which would begin them too late.
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    # A byte that is no longer UTF-8 is read all the same, so that verification can name the event that has it.
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    # What is acknowledged is on disk; on macOS that takes a pragma of its own.
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -164,7 +170,7 @@ def database_errors() -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as problem:
         said = " ".join(str(problem.orig).split()) or type(problem.orig).__name__
-        raise RecordError(f"the database failed: {said}; nothing of this request was written") from problem
+        raise RecordError(f"the database failed: {said}; nothing of this request is acknowledged") from problem
     except sa.exc.TimeoutError as problem:
         raise RecordError("the database is too busy: no connection was free; try again") from problem
 

@@ -75,6 +75,11 @@ def _grounds(state: TrialState) -> dict[str, Any]:
     }
 
 
+def recount() -> Draft:
+    """That all outcomes were counted anew, because other formulas had counted them before."""
+    return Draft("recounted", {"software": __version__, "formulas": formulas_hash()})
+
+
 def tell(state: TrialState, id: str, unit: Unit | None, reward: Any, risk: Any) -> Draft | None:
     """What is news of a unit; None if all of it is known already. What contradicts the record is refused."""
     unit = _known_unit(id, unit)

@@ -35,6 +35,8 @@ from safebandit.record.units import Unit
 STATES_KEPT = 64
 # Events that are read at once.
 PAGE = 1000
+# Who acts where no person does.
+SOFTWARE = "safebandit"
 
 
 class Allocation(NamedTuple):
@@ -201,25 +203,23 @@ class Writing:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
         check_name(name)
         check_text("actor", actor)
-        try:
-            state = self._state(name)
-        except NotFoundError:
-            return self._begin(name, settings, actor)
-        if self._event(name, 1).content["settings"] == settings.to_dict():
-            return Receipt(state.number, False)
-        raise _name_taken(name)
-
-    def _begin(self, name: str, settings: Settings, actor: str) -> Receipt:
-        """Put down a new trial at once: units and events that follow refer to it."""
         state = TrialState(name, settings)
+        if name not in self._touched and self._put_down(state):
+            return self._append(state, desk.create(settings), actor)
+        there = self._state(name)
+        if self._event(name, 1).content["settings"] == settings.to_dict():
+            return Receipt(there.number, False)
+        raise ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
+
+    def _put_down(self, state: TrialState) -> bool:
+        """Insert a new trial at once, because units and events that follow refer to it; False if there is one."""
         try:
             with self._connection.begin_nested():
-                self._connection.execute(trials.insert(), {"name": name, **state.to_row()})
+                self._connection.execute(trials.insert(), {"name": state.name, **state.to_row()})
         except sa.exc.IntegrityError:
-            # Another process was faster.
-            raise _name_taken(name) from None
-        self._touched[name], self._units[name] = state, UnitsInDatabase(self._connection, name)
-        return self._append(state, desk.create(settings), actor)
+            return False
+        self._touched[state.name], self._units[state.name] = state, UnitsInDatabase(self._connection, state.name)
+        return True
 
     def ask(self, name: str, unit: str, *, actor: str) -> Allocation:
         """Give a unit its arm; the same one if it has one already."""
@@ -230,9 +230,9 @@ class Writing:
         found = self._units[name].get(unit)
         if found is not None:
             return _answer(self._event(name, found.asked_at), new=False)
-        if state.last_kind == "held" and state.status == "open":
-            # Nothing has happened since: asking again is no new evidence.
-            return _answer(self._event(name, state.number), new=False)._replace(unit=unit)
+        if state.held_at is not None and state.status == "open":
+            # Nothing has happened since that could change it: asking again is no new evidence.
+            return _answer(self._event(name, state.held_at), new=False)._replace(unit=unit)
         draft = desk.ask(state, unit)
         self._append(state, draft, actor)
         return _answer(self._events[-1], new=True)
@@ -299,6 +299,8 @@ class Writing:
         if kept is None or (kept.number, kept.hash) != (row.number, row.hash):
             kept = load_state(self._connection, name)
         self._touched[name], self._units[name] = kept, store
+        if kept.recounted:
+            self._append(kept, desk.recount(), SOFTWARE)
         return kept
 
     def _append(self, state: TrialState, draft: Draft | None, actor: str) -> Receipt:
@@ -406,8 +408,8 @@ def _answer(event: Event, *, new: bool) -> Allocation:
 def _read_unit(row: Any) -> Unit:
     outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
     unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at)
-    if bool(row.pending) != unit.pending:
-        raise RecordError(f"unit {row.id!r} is kept as {'pending' if row.pending else 'known'}, but is not; verify")
+    if (bool(row.pending), row.outcome, row.told_at) != (unit.pending, canonical(outcome), canonical(unit.told_at)):
+        raise RecordError(f"unit {row.id!r} is not kept as it was written; verify the trial")
     return unit
 
 
@@ -417,10 +419,6 @@ def trial_row(connection: sa.Connection, name: str) -> Any:
     if row is None:
         raise _no_trial(connection, name)
     return row
-
-
-def _name_taken(name: str) -> ConflictError:
-    return ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
 
 
 def _no_trial(connection: sa.Connection, name: str) -> NotFoundError:

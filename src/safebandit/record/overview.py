@@ -94,7 +94,7 @@ def overview(ledger: Ledger, name: str) -> Overview:
     told = 1.0 not in chances.arms
     shares = chances.arms if told else (None,) * len(chances.arms)
     arms = [_arm(state, arm, plays.get(arm, 0), considered, shares) for arm in settings.arms]
-    holding = ledger.event(name, state.number).content if state.last_kind == "held" else None
+    holding = None if state.held_at is None else ledger.event(name, state.held_at).content
     return Overview(
         name=name,
         title=settings.title,

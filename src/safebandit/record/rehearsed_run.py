@@ -100,7 +100,7 @@ class DeskInMemory:
     @property
     def holds(self) -> bool:
         """Whether the last unit that asked was held, and nothing has happened since."""
-        return self.state.last_kind == "held"
+        return self.state.held_at is not None
 
     def _do(self, draft: Draft | None) -> None:
         if draft is not None:

@@ -107,8 +107,20 @@ class Settings:
             raise TrialError("a trial needs at least one arm that is not withdrawn; add one, or close the trial")
         if len(self.arms) > MOST_ARMS:
             raise TrialError(f"a trial has at most {MOST_ARMS} arms, got {len(self.arms)}")
+        self._check_named_arms()
         self.allocator()
         return self
+
+    def _check_named_arms(self) -> None:
+        """A policy names arms by their names: a number would mean another arm when one is withdrawn."""
+        policy = policy_from_text(self.policy)
+        for parameter in ("safe_arm", "when_none"):
+            arm = getattr(policy, parameter, None)
+            if arm is not None and arm not in (*self.active, "least_risky", "hold"):
+                raise TrialError(
+                    f"{parameter} of a policy must be the name of an arm that may be given ({', '.join(self.active)}), "
+                    f"got {arm!r}; write it as {parameter}=NAME"
+                )
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -134,6 +146,8 @@ class Settings:
         pending_cap: int | None = None,
     ) -> Settings:
         """These settings with some changed; what is known of an arm that is added again counts again."""
+        if isinstance(add, str) or isinstance(withdraw, str):
+            raise TrialError(f"add and withdraw are lists of arms, got {add if isinstance(add, str) else withdraw!r}")
         for arm in withdraw:
             if arm not in self.active:
                 raise TrialError(

@@ -26,10 +26,13 @@ class TrialState:
         self.number = 0
         self.hash = NOTHING
         self.time = ""
-        self.last_kind = ""
+        # The event that gave no arm, until something happens that may change it: not a pause, nor asking again.
+        self.held_at: int | None = None
         self.units = 0
         self.decisions = 0
         self.waiting = 0
+        # Whether the memory that was kept had been written by other formulas: who writes next notes that in the log.
+        self.recounted = False
 
     @property
     def round(self) -> int:
@@ -43,20 +46,23 @@ class TrialState:
 
     def do(self, number: int, kind: str, content: dict[str, Any], units: Units) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
+        if kind not in ("paused", "resumed", "closed", "recounted"):
+            self.held_at = number if kind == "held" else None
         match kind:
-            case "created":
-                self.version = 1
             case "asked":
                 self._give(number, content, units)
             case "held":
                 self.decisions += 1
+            case "recounted":
+                self._count_anew(units)
+                self.recounted = False
             case "told":
                 self._tell(number, _existing(units, content["unit"]), content["outcome"], units)
             case "given up":
                 self._give_up(number, _existing(units, content["unit"]), units)
             case "corrected":
                 self._correct(_existing(units, content["unit"]), content["outcome"], units)
-            case "amended":
+            case "created" | "amended":
                 self.settings = Settings.from_dict(content["settings"])
                 self.version += 1
                 self._count_anew(units)
@@ -64,7 +70,7 @@ class TrialState:
                 self.status = {"resumed": "open"}.get(kind, kind)
             case unknown:
                 raise ValueError(f'an event of the unknown kind "{unknown}"')
-        self.number, self.last_kind = number, kind
+        self.number = number
 
     def _give(self, number: int, content: dict[str, Any], units: Units) -> None:
         self.decisions += 1
@@ -133,7 +139,7 @@ class TrialState:
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
-        names = ("version", "status", "last_kind", "units", "decisions", "waiting")
+        names = ("version", "status", "held_at", "units", "decisions", "waiting")
         position = self.allocator.position
         state = {**{name: getattr(self, name) for name in names}, "settings": self.settings.to_dict()}
         state["position"] = [list(position.words), position.bar, position.work]
@@ -156,7 +162,8 @@ class TrialState:
         for key, value in state.items():
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time
-        if not made.allocator.from_bytes(row.memory):
+        made.recounted = not made.allocator.from_bytes(row.memory)
+        if made.recounted:
             made._count_anew(units)
         return made
 

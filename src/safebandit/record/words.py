@@ -9,7 +9,9 @@ from safebandit.outcomes import outcome_names
 from safebandit.record.events import Event
 from safebandit.record.settings import Settings
 
-KINDS = ("created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed")
+KINDS = (
+    "created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed", "recounted",
+)  # fmt: skip
 
 
 def said(event: Event, risks: tuple[str, ...]) -> str:
@@ -33,6 +35,8 @@ def said(event: Event, risks: tuple[str, ...]) -> str:
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
+        case "recounted":
+            text = f"all outcomes were counted anew, by safebandit {content['software']}"
         case _:
             text = content.get("reason", "")
     return text

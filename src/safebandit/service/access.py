@@ -22,13 +22,19 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 def key_of(request: Request, *, recalled: bool = False) -> Key | None:
     """The key of the header, or the one that this browser signed in with; `recalled`: without asking the database."""
     keys: Keys = request.app.state.keys
-    scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return keys.find(text.strip(), recalled=recalled)
+    text = _shown(request)
+    if text is not None:
+        return keys.find(text, recalled=recalled)
     token = request.cookies.get(COOKIE)
     if token is None or (request.method not in _SAFE and _from_elsewhere(request)):
         return None
     return keys.find_session(token, recalled=recalled)
+
+
+def _shown(request: Request) -> str | None:
+    """The key that the header shows."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else None
 
 
 def _from_elsewhere(request: Request) -> bool:
@@ -41,8 +47,12 @@ async def identify(request: Request) -> Key | None:
     state = request.app.state
     key = key_of(request, recalled=True)
     if key is None:
-        # Whoever guesses may not keep the database busy; keys in use are recalled, and go on.
-        refuse_guessing(request)
+        text, token = _shown(request), request.cookies.get(COOKIE)
+        if text is None and token is None:
+            return None
+        # Whoever guesses may not keep the database busy, nor those out who have worked here before.
+        if not state.keys.familiar(text, token):
+            refuse_guessing(request)
         key = await asyncio.to_thread(key_of, request)
         if key is None:
             note_guess(request)

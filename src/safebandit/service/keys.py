@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import threading
@@ -32,6 +33,8 @@ SESSION_HOURS = 12
 NAME_LENGTH = 100
 # For so long a key that was found is not looked up again; a key revoked by another process works that much longer.
 REMEMBERED_SECONDS = 1.0
+FAMILIAR_SECONDS = 3600.0
+MOST_REMEMBERED = 1000
 _WRITTEN = re.compile(r"sb_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 
 
@@ -70,6 +73,8 @@ class Keys:
     def __init__(self, ledger: Ledger) -> None:
         self._engine = ledger.engine
         self._remembered: dict[str, tuple[float, Key, str]] = {}
+        # When each key or session last worked here.
+        self._worked: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def create(self, name: str, role: str, *, days: float | None = None) -> tuple[Key, str]:
@@ -115,7 +120,19 @@ class Keys:
         found = self._look_up("key " + match[1], sa.select(keys).where(keys.c.id == match[1]), recalled)
         # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
         same = hmac.compare_digest(_hash(match[2]), found[1] if found else _hash(""))
-        return found[0] if found and same and found[0].works else None
+        return self._note("key " + match[1], found[0]) if found and same and found[0].works else None
+
+    def familiar(self, text: str | None, token: str | None) -> bool:
+        """Whether a key of this id, or this session, has worked here in the last hour: it is no guess."""
+        match = _WRITTEN.fullmatch(text or "")
+        what = f"key {match[1]}" if match else f"session {_hash(token or '')}"
+        return time.monotonic() - self._worked.get(what, -math.inf) < FAMILIAR_SECONDS
+
+    def _note(self, what: str, key: Key) -> Key:
+        if len(self._worked) > MOST_REMEMBERED:
+            self._worked.clear()
+        self._worked[what] = time.monotonic()
+        return key
 
     def sign_in(self, key: Key) -> str:
         """A token for a browser that showed this key."""
@@ -138,7 +155,8 @@ class Keys:
         wanted = sa.select(keys, sessions.c.expires.label("until")).join(sessions, sessions.c.key == keys.c.id)
         wanted = wanted.where(sessions.c.hash == _hash(token))
         found = self._look_up("session " + _hash(token), wanted, recalled)
-        return found[0] if found and found[0].works and now() < found[1] else None
+        works = found is not None and found[0].works and now() < found[1]
+        return self._note("session " + _hash(token), found[0]) if found and works else None
 
     def _look_up(self, what: str, wanted: Any, recalled: bool) -> tuple[Key, str] | None:
         """A key, and its hash or, of a session, its end; remembered for a moment."""
@@ -154,7 +172,7 @@ class Keys:
             return None
         found = _key(row), getattr(row, "until", row.hash)
         with self._lock:
-            if len(self._remembered) > 1000:
+            if len(self._remembered) > MOST_REMEMBERED:
                 self._remembered.clear()
             self._remembered[what] = (time.monotonic(), *found)
         return found

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
+import sqlalchemy as sa
+
 from safebandit.errors import RecordError, SafebanditError
 from safebandit.record.ledger import Ledger, Writing
 
@@ -15,6 +17,8 @@ T = TypeVar("T")
 
 # At most so many requests share a transaction: others must not wait too long for the last of them.
 MOST_TOGETHER = 64
+# Failures of the database that are one request's doing, not the database's.
+OF_THE_REQUEST = (sa.exc.DataError, sa.exc.IntegrityError)
 
 
 class _Request(NamedTuple):
@@ -73,14 +77,15 @@ class Scribe:
         try:
             with self._ledger.writing() as writing:
                 answers = [_try(request.work, writing) for request in batch]
-        except RecordError as failure:
-            answers = [(None, failure)] * len(batch)
         except Exception as failure:  # noqa: BLE001  an error in one request is told to that request alone
-            if len(batch) > 1:
+            if isinstance(failure, RecordError) and not isinstance(failure.__cause__, OF_THE_REQUEST):
+                answers = [(None, failure)] * len(batch)
+            elif len(batch) > 1:
                 for request in batch:
                     self._write([request])
                 return
-            answers = [(None, failure)]
+            else:
+                answers = [(None, failure)]
         for request, (value, problem) in zip(batch, answers, strict=True):
             if problem is None:
                 request.answer.set_result(value)

@@ -27,7 +27,7 @@ def _line(name: str, status: str, text: str) -> TrialLine:
         status=status,
         units=state["units"],
         pending=state["waiting"],
-        holding=status == "open" and state["last_kind"] == "held",
+        holding=status == "open" and state["held_at"] is not None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from safebandit.record.ledger import Allocation, Receipt, Writing
+from safebandit.record.rehearsed_run import warm_up
 from safebandit.record.settings import Settings
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
@@ -45,8 +46,14 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
     """Create a trial; the same again changes nothing, another one of the same name is refused with 409."""
     values = body.model_dump()
     name = values.pop("name")
-    # It compiles the policy, which may take a second.
-    settings = await asyncio.to_thread(lambda: Settings.read(values.pop("arms"), values.pop("alpha"), **values))
+
+    def prepare() -> Settings:
+        settings = Settings.read(values.pop("arms"), values.pop("alpha"), **values)
+        warm_up(settings)
+        return settings
+
+    # Compiling takes seconds, and not in the thread that writes: others would wait.
+    settings = await asyncio.to_thread(prepare)
     return await _receipt(request, response, name, lambda writing: writing.create(name, settings, actor=key.actor))
 
 
@@ -110,6 +117,8 @@ async def amend(
 ) -> ReceiptAnswer:
     """Change alpha, policy, arms or the cap of pending units from now on."""
     changes = body.model_dump(exclude={"reason"})
+    ledger = request.app.state.ledger
+    await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))
 
     def work(writing: Writing) -> Receipt:
         return writing.amend(trial, reason=body.reason, actor=key.actor, **changes)

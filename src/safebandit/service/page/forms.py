@@ -14,9 +14,11 @@ from starlette.datastructures import FormData
 from safebandit.errors import NotFoundError, RecordError, SafebanditError, TrialError
 from safebandit.limits import plain_alpha
 from safebandit.record.ledger import Writing
+from safebandit.record.rehearsed_run import warm_up
 from safebandit.record.settings import Settings, check_name
 from safebandit.record.verification import verify
 from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
+from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
@@ -47,6 +49,7 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
             lost=text(form, "lost") or "harm",
             title=text(form, "title").strip(),
         )
+        warm_up(settings)
         _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
     except SafebanditError as problem:
         sent = Sent("create", str(problem), True, form)
@@ -55,7 +58,7 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
 
 
 @router.post("/trials/{trial}/ask")
-def ask(trial: str, request: Request, key: Asker, form: Form) -> Response:
+def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Response:
     """Ask for a unit's arm."""
 
     def read() -> Work:
@@ -67,7 +70,7 @@ def ask(trial: str, request: Request, key: Asker, form: Form) -> Response:
 
 
 @router.post("/trials/{trial}/tell")
-def tell(trial: str, request: Request, key: Teller, form: Form) -> Response:
+def tell(trial: TrialInPath, request: Request, key: Teller, form: Form) -> Response:
     """Tell what happened to a unit."""
 
     def read() -> Work:
@@ -78,7 +81,7 @@ def tell(trial: str, request: Request, key: Teller, form: Form) -> Response:
 
 
 @router.post("/trials/{trial}/correct")
-def correct(trial: str, request: Request, key: Manager, form: Form) -> Response:
+def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Put another outcome in the place of one that was told."""
 
     def read() -> Work:
@@ -89,7 +92,7 @@ def correct(trial: str, request: Request, key: Manager, form: Form) -> Response:
 
 
 @router.post("/trials/{trial}/give-up")
-def give_up(trial: str, request: Request, key: Manager, form: Form) -> Response:
+def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """No longer wait for a unit's outcome."""
 
     def read() -> Work:
@@ -100,7 +103,7 @@ def give_up(trial: str, request: Request, key: Manager, form: Form) -> Response:
 
 
 @router.post("/trials/{trial}/amend")
-def amend(trial: str, request: Request, key: Manager, form: Form) -> Response:
+def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Change settings from now on; a field that was left empty stays as it is."""
 
     def read() -> Work:
@@ -112,13 +115,15 @@ def amend(trial: str, request: Request, key: Manager, form: Form) -> Response:
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
         }
+        # Compiling takes seconds, and not in the thread that writes: others would wait.
+        warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
         return lambda writing: writing.amend(trial, reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
 
 
 @router.post("/trials/{trial}/{change}")
-def set_status(trial: str, change: str, request: Request, key: Manager, form: Form) -> Response:
+def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, form: Form) -> Response:
     """Pause, resume or close a trial."""
     if change not in ("pause", "resume", "close"):
         raise RefusedError(404, "there is no such form")
@@ -131,7 +136,7 @@ def set_status(trial: str, change: str, request: Request, key: Manager, form: Fo
 
 
 @router.post("/trials/{trial}/log/verify")
-def verify_log(trial: str, request: Request, key: Auditor, form: Form) -> Response:
+def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
     """Recompute a trial from its first event on, and say whether the record holds."""
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)

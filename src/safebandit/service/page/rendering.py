@@ -151,5 +151,5 @@ def _words(error: SafebanditError) -> str:
 
 
 def _problem(request: Request, status: int, message: str) -> Response:
-    key = None if status in (401, 503) else key_of(request)
+    key = None if status in (401, 503) else key_of(request, recalled=True)
     return render(request, "problem.html", status, key=key, code=status, message=message)

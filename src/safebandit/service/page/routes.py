@@ -6,12 +6,13 @@ import json
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from safebandit.errors import NotFoundError
 from safebandit.record.ledger import Ledger
 from safebandit.record.words import said
 from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of, note_guess, refuse_guessing
+from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import SESSION_HOURS, Key
 from safebandit.service.page import forms, screens, views
 from safebandit.service.page.forms import Form
@@ -19,6 +20,7 @@ from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
 
 STATIC = FOLDER / "static"
+Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
 _OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
@@ -29,7 +31,7 @@ _DESK = ("asked", "held", "told")
 @router.get("/sign-in")
 def sign_in_page(request: Request, next: str = "/") -> Response:
     """The form for a key; who is signed in already is led on."""
-    if key_of(request) is not None:
+    if key_of(request, recalled=True) is not None:
         return go(_own_page(next))
     return render(request, "sign_in.html", next=_own_page(next), message="")
 
@@ -77,7 +79,7 @@ def trials_live(request: Request, key: Lister, after: str = "") -> Response:
 
 @router.get("/trials/{trial}")
 def trial(
-    trial: str, request: Request, key: Lister, done: str = "", unit: str = "", event: Annotated[int, Query(ge=0)] = 0
+    trial: TrialInPath, request: Request, key: Lister, done: str = "", unit: str = "", event: After = 0
 ) -> Response:
     """A trial; `done` names the form that led here, `unit` is put into forms."""
     sent = _sent(request, key, trial, done, unit, event)
@@ -85,33 +87,31 @@ def trial(
 
 
 @router.get("/trials/{trial}/live")
-def trial_live(trial: str, request: Request, key: Lister, after: str = "") -> Response:
+def trial_live(trial: TrialInPath, request: Request, key: Lister, after: str = "") -> Response:
     """What has changed of a trial; 204 if nothing has."""
     return screens.trial_live(request, key, trial, after)
 
 
 @router.get("/trials/{trial}/arms")
-def arms(trial: str, request: Request, key: Reader) -> Response:
+def arms(trial: TrialInPath, request: Request, key: Reader) -> Response:
     """Every arm of a trial."""
     return screens.arms_screen(request, key, trial)
 
 
 @router.get("/trials/{trial}/units")
-def units(
-    trial: str, request: Request, key: Auditor, unit: str = "", before: Annotated[int | None, Query(ge=1)] = None
-) -> Response:
+def units(trial: TrialInPath, request: Request, key: Auditor, unit: str = "", before: Before = None) -> Response:
     """Units and what is known of each, the last first."""
     return screens.units_screen(request, key, trial, unit, before)
 
 
 @router.get("/trials/{trial}/log")
-def log(trial: str, request: Request, key: Auditor, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
+def log(trial: TrialInPath, request: Request, key: Auditor, before: Before = None) -> Response:
     """The log, the newest event first."""
     return screens.log_screen(request, key, trial, before)
 
 
 @router.get("/trials/{trial}/log/{number}")
-def event(trial: str, number: int, request: Request, key: Auditor) -> Response:
+def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], request: Request, key: Auditor) -> Response:
     """One event, whole."""
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
@@ -128,7 +128,7 @@ def keys(request: Request, key: KeyKeeper) -> Response:
 
 
 @router.get("/trials/{trial}/{form}")
-def form(trial: str, form: str, key: Lister) -> Response:
+def form(trial: TrialInPath, form: str, key: Lister) -> Response:
     """The address of a form, entered by hand: the page that it is on."""
     return go(_own_page(f"/trials/{trial}"))
 

@@ -95,7 +95,9 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
     context: dict[str, Any] = {"key": key, "head": head, "mark": str(head.number), "glance": None}
     if key.may("read"):
         glance = views.glance_at(ledger, head, fresh=fresh)
-        context |= {"mark": str(glance.overview.events), **_glance_context(glance, single=key.may("log"))}
+        # Whichever was read first: what was written between the two is still to be shown.
+        mark = str(min(head.number, glance.overview.events))
+        context |= {"mark": mark, **_glance_context(glance, single=key.may("log"))}
     if key.may("log"):
         context["waiting"] = views.waiting(ledger, head, most=MOST_WAITING)
         context["log"] = worded(views.log(ledger, head.name, most=NEWEST), head)

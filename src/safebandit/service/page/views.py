@@ -86,8 +86,8 @@ _HEADS = sa.select(trials.c.name, trials.c.number, trials.c.time, trials.c.statu
 def _head(connection: sa.Connection, row: Any) -> Head:
     state = json.loads(row.state)
     held: dict[str, Any] = {}
-    if state["last_kind"] == "held" and row.status == "open":
-        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == row.number)
+    if state["held_at"] is not None and row.status == "open":
+        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == state["held_at"])
         held = json.loads(connection.execute(last).scalar_one())
     counts = state["units"], state["waiting"], state["version"]
     settings = Settings.from_dict(state["settings"])
