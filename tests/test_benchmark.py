@@ -175,8 +175,9 @@ def test_changes_compare_the_same_cells_and_are_sure_beyond_the_spread():
 
 
 def test_noise_between_runs_is_seldom_a_change():
-    """Two runs of 150 figures that differ by 10 % of noise, narrow inside each run: at 4 deviations, a false change in
-    one pair of runs of a hundred; and one figure that really changed is found.
+    """Two runs of 150 figures that differ by noise of 14 % all told, narrow inside each run: beyond four deviations lie
+    6 in 100,000 figures, so of 3,000 more than three with a chance below 1 in 10,000 (somewhat more, as the deviation is
+    estimated); and one figure that really changed is found.
     """
     rng = np.random.default_rng(3)
 
@@ -184,12 +185,14 @@ def test_noise_between_runs_is_seldom_a_change():
         median = share * np.exp(0.1 * rng.standard_normal())
         return replace(cell(name), share=Spread(median, 0.99 * median, 1.01 * median, 5))
 
+    false_changes = 0
     for _ in range(20):
         names = [f"policy {i}" for i in range(150)]
         before, now = (run_of(horizons=[noisy(name) for name in names]) for _ in range(2))
-        assert sum(change.sure for change in changes(now, before)) <= 1
+        false_changes += sum(change.sure for change in changes(now, before))
         worse = run_of(horizons=[*now.horizons[:-1], noisy(names[-1], 0.08)])
-        assert [change.what for change in changes(worse, before) if change.sure][-1].startswith("policy 149,")
+        assert changes(worse, before)[-1].sure
+    assert false_changes <= 3
 
 
 def test_the_service_is_judged_by_its_goals():
