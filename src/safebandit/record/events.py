@@ -68,4 +68,5 @@ def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mappin
 
 def now() -> str:
     """The time in UTC, to the microsecond; texts sort as times do."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Many times faster than strftime, and asked at every request.
+    return datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

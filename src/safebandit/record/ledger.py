@@ -15,7 +15,7 @@ import getpass
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -229,13 +229,14 @@ class Writing:
         check_text("actor", actor)
         found = self._units[name].get(unit)
         if found is not None:
-            return _answer(self._event(name, found.asked_at), new=False)
+            return _answer(self._event(name, found.asked_at).content, found.asked_at, new=False)
         if state.held_at is not None and state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
-            return _answer(self._event(name, state.held_at), new=False)._replace(unit=unit)
+            held = self._event(name, state.held_at)
+            return _answer(held.content, held.number, new=False)._replace(unit=unit)
         draft = desk.ask(state, unit)
-        self._append(state, draft, actor)
-        return _answer(self._events[-1], new=True)
+        done = self._append(state, draft, actor)
+        return _answer(draft.body, done.event, new=True)
 
     def tell(self, name: str, unit: str, *, reward: Any = None, risk: Any = None, actor: str) -> Receipt:
         """Say what happened to a unit."""
@@ -310,7 +311,9 @@ class Writing:
         # A clock that was set back does not put an event before the one that it follows.
         time = max(now(), state.time)
         event = seal(state.name, state.number + 1, time, actor, draft.kind, draft.body, state.hash)
-        state.apply(event, self._units[state.name])
+        # As `apply` does, without reading again what was written just now.
+        state.do(event.number, draft.kind, draft.body, self._units[state.name])
+        state.hash, state.time = event.hash, event.time
         self._events.append(event)
         return Receipt(event.number, True)
 
@@ -400,9 +403,8 @@ def load_state(connection: sa.Connection, name: str) -> TrialState:
     return TrialState.from_row(name, trial_row(connection, name), UnitsInDatabase(connection, name))
 
 
-def _answer(event: Event, *, new: bool) -> Allocation:
-    content = event.content
-    return Allocation(content["unit"], content["arm"], content["why"], content["round"], event.number, new)
+def _answer(content: Mapping[str, Any], number: int, *, new: bool) -> Allocation:
+    return Allocation(content["unit"], content["arm"], content["why"], content["round"], number, new)
 
 
 def _read_unit(row: Any) -> Unit:
