@@ -323,7 +323,7 @@ def test_a_mistake_makes_no_database(desk, arguments, words):
 
 def test_a_mistake_in_a_trial_is_one_line_and_nothing_is_written(knee):
     mistakes = {
-        ("new", "knee", "--arms", "a,b", "--alpha", ".3"): 'there is a trial "knee" already, with 3 units',
+        ("new", "knee", "--arms", "a,b", "--alpha", ".3"): 'there is a trial "knee" already, with other settings',
         ("ask", "kneee", "1"): 'there is no trial "kneee"; did you mean "knee"?',
         ("ask", "knee", " "): "a unit's id must have 1 to 200 characters",
         ("tell", "knee", "nobody", "--risk", "0"): "no unit 'nobody' was given an arm",

@@ -66,7 +66,7 @@ def test_a_run_is_the_trial_that_a_ledger_would_keep_bit_for_bit(given, nu, tmp_
         state = ledger.state("knee")
         assert verify(ledger, "knee").holds
         with ledger.reading() as connection:
-            from safebandit.record.ledger import UnitsInDatabase
+            from safebandit.record.kept import UnitsInDatabase
 
             units = list(UnitsInDatabase(connection, "knee").all())
     for mine, theirs in zip(rehearsed, kept, strict=True):

@@ -13,7 +13,7 @@ import pytest
 import safebandit as sb
 from safebandit import connection
 from safebandit.errors import AccessError, ConflictError, NotFoundError, PolicyError, RecordError, TrialError
-from safebandit.record.ledger import Writing
+from safebandit.record.writing import Writing
 
 NAMES = itertools.count()
 

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from safebandit.errors import TrialError
 from safebandit.record.database import events, units
 from safebandit.record.events import Event, canonical
-from safebandit.record.ledger import Ledger, trial_row
+from safebandit.record.kept import trial_row
+from safebandit.record.ledger import Ledger
 from safebandit.record.settings import Settings
 from safebandit.version import __version__
 

@@ -10,7 +10,8 @@ from safebandit.errors import SafebanditError
 from safebandit.record import desk
 from safebandit.record.database import units as units_table
 from safebandit.record.events import NOTHING, Event, canonical
-from safebandit.record.ledger import Ledger, UnitsInDatabase, read_log, trial_row
+from safebandit.record.kept import UnitsInDatabase, read_log, trial_row
+from safebandit.record.ledger import Ledger
 from safebandit.record.settings import Settings
 from safebandit.record.state import TrialState
 from safebandit.record.units import UnitsInMemory

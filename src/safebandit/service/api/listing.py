@@ -7,7 +7,8 @@ import json
 import sqlalchemy as sa
 
 from safebandit.record.database import events, trials, units
-from safebandit.record.ledger import Ledger, trial_row
+from safebandit.record.kept import trial_row
+from safebandit.record.ledger import Ledger
 from safebandit.record.settings import Settings
 from safebandit.service.api.schemas import PendingUnit, TrialLine
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from safebandit.record.ledger import Allocation, Receipt, Writing
 from safebandit.record.rehearsed_run import warm_up
 from safebandit.record.settings import Settings
+from safebandit.record.writing import Allocation, Receipt, Writing
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath

@@ -13,10 +13,10 @@ from starlette.datastructures import FormData
 
 from safebandit.errors import NotFoundError, RecordError, SafebanditError, TrialError
 from safebandit.limits import plain_alpha
-from safebandit.record.ledger import Writing
 from safebandit.record.rehearsed_run import warm_up
 from safebandit.record.settings import Settings, check_name
 from safebandit.record.verification import verify
+from safebandit.record.writing import Writing
 from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
 from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keys import Key

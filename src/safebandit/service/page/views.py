@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from safebandit.errors import NotFoundError
 from safebandit.record.database import events, trials, units
 from safebandit.record.events import Event
-from safebandit.record.ledger import Ledger, trial_row
+from safebandit.record.kept import trial_row
+from safebandit.record.ledger import Ledger
 from safebandit.record.overview import Overview, overview
 from safebandit.record.settings import Settings
 from safebandit.record.units import Unit
