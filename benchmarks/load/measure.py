@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from servers.service import Service
-
 from load.desk import MEANS, Order
 from safebandit.record import Ledger, Settings
 from servers.postgres import Postgres
+from servers.service import Service
 
 # How many units may wait on an arm: more than there are connections, so that nobody is told to wait.
 PENDING = 1000
