@@ -29,34 +29,46 @@ def best_of_any(index: Any, state: State, t: int) -> int:
 @woven
 def best_of_drawn(index: Any, state: State, t: int) -> int:
     """The permitted arm of the largest index, ties at random, -1 if no index is a number: the definition."""
+    leading = NO_ONE
     for k in range(state.size):
         arm = at(state.first, k)
         arm.index = upper(index, arm.reward, t, state.stream) if arm.permitted else np.nan
-    return largest_index(state, -np.inf, 0.0)
+        leading = led_by(leading, k, arm.index)
+    return drawn_of_ties(leading, state, -np.inf, 0.0)
+
+
+class Leading(NamedTuple):
+    """The arm of the largest index so far, -1 if none is a number, that index, and how many arms have it."""
+
+    arm: int
+    index: float
+    ties: int
+
+
+NO_ONE = Leading(-1, -np.inf, 0)
 
 
 @inlined
-def largest_index(state: State, floor: float, x: float) -> int:
-    """The arm of the largest `index`, ties at random, of those that can reach `floor`; -1 if none is a number."""
-    best, top, ties = -1, -np.inf, 0
-    for k in range(state.size):
-        if not can_reach(state, k, floor, x):
-            continue
-        index = at(state.first, k).index
-        # The first number counts even if it is minus infinity.
-        if index > top or (best < 0 and index == top):
-            best, top, ties = k, index, 1
-        elif index == top:
-            ties += 1
-    if ties > 1:
+def led_by(leading: Leading, k: int, index: float) -> Leading:
+    """Who leads once arm k has come, too."""
+    # The first number counts even if it is minus infinity.
+    if index > leading.index or (leading.arm < 0 and index == leading.index):
+        return Leading(k, index, 1)
+    return Leading(leading.arm, leading.index, leading.ties + 1) if index == leading.index else leading
+
+
+@inlined
+def drawn_of_ties(leading: Leading, state: State, floor: float, x: float) -> int:
+    """The arm that leads, ties at random, where those that can reach `floor` were compared."""
+    if leading.ties > 1:
         # One draw, for the largest only: it must not depend on which arms were passed over.
-        place = int(uniform(state.stream) * ties)
+        place = int(uniform(state.stream) * leading.ties)
         for k in range(state.size):
-            if can_reach(state, k, floor, x) and at(state.first, k).index == top:
+            if can_reach(state, k, floor, x) and at(state.first, k).index == leading.index:
                 if place == 0:
                     return k
                 place -= 1
-    return best
+    return leading.arm
 
 
 @inlined
@@ -67,14 +79,18 @@ def can_reach(state: State, k: int, floor: float, x: float) -> bool:
 
 
 @inlined
+def _reach(state: State, k: int, x: float) -> float:
+    place = at(state.front, k)
+    return place.reach + place.slope * x
+
+
+@inlined
 def four_behind(state: State, k: int, floor: float, x: float) -> bool:
     """Whether four arms from k on cannot reach `floor`: a search through many arms passes over them at once."""
-    return k + MANY <= state.size and not (
-        can_reach(state, k, floor, x)
-        | can_reach(state, k + 1, floor, x)
-        | can_reach(state, k + 2, floor, x)
-        | can_reach(state, k + 3, floor, x)
-    )
+    if k + MANY > state.size:
+        return False
+    one, two = max(_reach(state, k, x), _reach(state, k + 1, x)), max(_reach(state, k + 2, x), _reach(state, k + 3, x))
+    return max(one, two) < floor
 
 
 class Ahead(NamedTuple):
@@ -161,7 +177,7 @@ def _furthest(index: Any, state: State, t: int, x: float, but: int) -> Ahead:
 
 
 @inlined
-def _saw_the_same(one: Seen, other: Seen) -> bool:
+def saw_the_same(one: Seen, other: Seen) -> bool:
     counts = one.plays == other.plays and one.pending == other.pending and one.ones == other.ones
     return counts and one.total == other.total and one.own[0] == other.own[0]
 
@@ -169,20 +185,21 @@ def _saw_the_same(one: Seen, other: Seen) -> bool:
 @woven
 def _best_above(index: Any, state: State, t: int, x: float, floor: float) -> int:
     """The arm of the largest index among those that can reach `floor`, which the largest does."""
-    last = at(state.first, 0)
+    last, leading = at(state.first, 0), NO_ONE
     last.index = np.nan
     for k in range(state.size):
         if can_reach(state, k, floor, x):
             arm, place = at(state.first, k), at(state.front, k)
             # At first many arms have seen the same, and have the same index.
-            if width(index) <= 1 and not np.isnan(last.index) and _saw_the_same(arm.reward, last.reward):
+            if width(index) <= 1 and not np.isnan(last.index) and saw_the_same(arm.reward, last.reward):
                 arm.index = last.index
             else:
                 arm.index = upper(index, arm.reward, t, state.stream)
             last = arm
+            leading = led_by(leading, k, arm.index)
             if not place.reach + place.slope * x < arm.index + LOOSE:
                 arm.ceiling = arm.index
                 _draw_line(index, state, k, t, x)
-    best = largest_index(state, floor, x)
+    best = drawn_of_ties(leading, state, floor, x)
     state.notes.leader = max(0, best)
     return best

@@ -10,7 +10,16 @@ import numpy as np
 from safebandit.arms import Numbers, Seen, State, at, set_reach
 from safebandit.bounds import divergence_below
 from safebandit.dispatch import inlined
-from safebandit.indices.contest import Ahead, can_reach, largest_index, with_arm
+from safebandit.indices.contest import (
+    NO_ONE,
+    Ahead,
+    can_reach,
+    drawn_of_ties,
+    four_behind,
+    led_by,
+    saw_the_same,
+    with_arm,
+)
 from safebandit.indices.interface import best, charge, described, reveal, start, upper, width
 
 # Far above the rounding of a line, far below any difference in evidence that matters.
@@ -121,12 +130,23 @@ def reveal_imed(index: IMED, state: State, winner: int, t: int) -> None:
 @inlined
 def _least_cost(state: State, largest: float, forgiven: float, later: float, floor: float) -> int:
     """The arm of least cost among those that can reach `floor`, which it does."""
+    last, leading = at(state.first, 0), NO_ONE
+    last.index = math.nan
     for k in range(state.size):
         if can_reach(state, k, floor, largest):
-            arm = at(state.first, k)
-            arm.index = -imed_cost(arm.reward, largest, forgiven) if arm.permitted else math.nan
-            _draw_line(state, k, largest, later)
-    winner = largest_index(state, floor, largest)
+            arm, place = at(state.first, k), at(state.front, k)
+            if arm.permitted == 0:
+                arm.index = math.nan
+                continue
+            if not math.isnan(last.index) and saw_the_same(arm.reward, last.reward):
+                arm.index = last.index
+            else:
+                arm.index = -imed_cost(arm.reward, largest, forgiven)
+            last = arm
+            leading = led_by(leading, k, arm.index)
+            if not place.reach + place.slope * largest < arm.index + MARGIN:
+                _draw_line(state, k, largest, later)
+    winner = drawn_of_ties(leading, state, floor, largest)
     state.notes.leader = max(0, winner)
     return winner
 
@@ -159,13 +179,16 @@ def _draw_lines(state: State, largest: float, forgiven: float, but: int) -> None
 @inlined
 def _lowest(state: State, largest: float, but: int) -> tuple[Ahead, bool]:
     """Which arm, `but` one, has the line of least cost; and whether some line is not known."""
-    ahead, new = Ahead(-1, -np.inf, -np.inf), False
-    for k in range(state.size):
+    ahead, new, k = Ahead(-1, -np.inf, -np.inf), False, 0
+    while k < state.size:
+        while four_behind(state, k, ahead.second, largest):
+            k += 4
         place = at(state.front, k)
         reach = place.reach + place.slope * largest
         if reach > ahead.second and k != but:
             new = new or reach == np.inf
             ahead = with_arm(ahead, k, reach)
+        k += 1
     return ahead, new
 
 
