@@ -240,21 +240,27 @@ def _some_draw_is_safe(seen: Seen, rho: float, draws: int, stream: Stream) -> bo
     """Whether one of so many draws of both means, of those whose reward is at least rho, has a risk of at most alpha.
 
     P(risk <= alpha | reward >= rho) = P(risk <= alpha) P(reward >= rho | risk <= alpha) / P(reward >= rho): most draws
-    are settled by one uniform, and only the rest are made, the risk first.
+    are settled by one uniform, and only the rest are made.
     """
     better = binomial_tail(seen.plays - seen.ones + 1.0, seen.plays + 1.0, 1.0 - rho)
     for _ in range(draws):
-        if uniform(stream) * better < seen.own[CHANCE] and reward_given_safe(seen, stream) >= rho:
+        if uniform(stream) * better < seen.own[CHANCE] and reward_given_safe(seen, rho, stream) >= rho:
             return True
     return False
 
 
 @compiled
-def reward_given_safe(seen: Seen, stream: Stream) -> float:
-    """A draw of the mean reward, given a risk drawn from Beta(S, N-S+1) that is at most alpha, by the 2 x 2 table."""
+def reward_given_safe(seen: Seen, rho: float, stream: Stream) -> float:
+    """A draw of the mean reward, given a risk drawn from Beta(S, N-S+1) that is at most alpha, by the 2 x 2 table.
+
+    Where it is surely below rho, a number not below it, but below rho.
+    """
     neither, risk_only = seen.own[TABLE], seen.own[TABLE + 1]
     reward_only, both = seen.own[TABLE + 2], seen.own[TABLE + 3]
+    without_risk, with_risk = beta(stream, reward_only + 0.5, neither + 0.5), beta(stream, both + 0.5, risk_only + 0.5)
+    most = without_risk + max(0.0, with_risk - without_risk) * seen.own[ALPHA]
+    if most < rho:
+        return most
     risks = risk_only + both
     sigma = beta_below(stream, risks, neither + reward_only + 1.0, seen.own[ALPHA]) if risks > 0.0 else 0.0
-    with_risk = beta(stream, both + 0.5, risk_only + 0.5)
-    return sigma * with_risk + (1.0 - sigma) * beta(stream, reward_only + 0.5, neither + 0.5)
+    return sigma * with_risk + (1.0 - sigma) * without_risk
