@@ -78,9 +78,39 @@ def draw_below(seen: Seen, state: State) -> float:
     return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, state.notes.bar)
 
 
-@inlined
-def arms_above_bar(state: State) -> tuple[int, int, float]:
-    """The first arm whose draw exceeds the bar, how many there are, and the chance that all others do not.
+@generic
+def standing(index: object, seen: Seen, bar: float) -> float:
+    """The chance that a draw counts if it is above the bar."""
+    raise NotImplementedError
+
+
+@generic
+def standing_is_exact(index: object) -> bool:
+    """Whether `standing` is that very chance; else it is about so, only the choice of the bar depends on it, and every
+    draw above the bar counts.
+    """
+    raise NotImplementedError
+
+
+@standing.register(object)
+def _always(index: object) -> float:
+    return 1.0
+
+
+@standing_is_exact.register(object)
+def _exactly_always(index: object) -> bool:
+    return True
+
+
+@woven
+def share_standing(index: Any, seen: Seen, bar: float) -> float:
+    """The chance that a draw above the bar counts as such."""
+    return standing(index, seen, bar) if standing_is_exact(index) else 1.0
+
+
+@woven
+def arms_above_bar(index: Any, state: State) -> tuple[int, int, float]:
+    """The first arm whose draw exceeds the bar and counts, how many there are, and the chance that all others do not.
 
     `next` leads from one arm to the next, -1 ends.
 
@@ -98,7 +128,8 @@ def arms_above_bar(state: State) -> tuple[int, int, float]:
         for k in range(start, min(start + BLOCK, state.size)):
             place = at(state.front, k)
             if place.reach == np.inf:
-                place.reach = _chance_above(at(state.first, k).reward, notes.bar)
+                seen = at(state.first, k).reward
+                place.reach = _chance_above(seen, notes.bar) * share_standing(index, seen, notes.bar)
             if place.reach > 0.0:
                 others = none
                 none *= 1.0 - place.reach
@@ -127,19 +158,8 @@ def bar_is_poor(state: State) -> bool:
     return state.notes.bar == 0.0 or state.notes.work > ENOUGH_WORK * state.size
 
 
-@generic
-def standing(index: object, seen: Seen, t: int, bar: float) -> float:
-    """About the chance that a draw above the bar counts; only the choice of the bar depends on it."""
-    raise NotImplementedError
-
-
-@standing.register(object)
-def _always(index: object) -> float:
-    return 1.0
-
-
 @woven
-def set_bar(index: Any, state: State, t: int) -> None:
+def set_bar(index: Any, state: State) -> None:
     """Set a bar that seldom lies above all draws: by bisection, which need not be exact."""
     low, high = 0.0, 1.0
     for _ in range(STEPS):
@@ -148,7 +168,7 @@ def set_bar(index: Any, state: State, t: int) -> None:
         for k in range(state.size):
             arm = at(state.first, k)
             if arm.permitted:
-                above = _about_chance_above(arm.reward, bar) * standing(index, arm.reward, t, bar)
+                above = _about_chance_above(arm.reward, bar) * standing(index, arm.reward, bar)
                 none += math.log(max(1e-12, 1.0 - above))
             if none < 4.0 * RARE:
                 break

@@ -9,6 +9,7 @@ from safebandit.arms import Numbers, Seen, State, at
 from safebandit.bounds import binomial_tail
 from safebandit.dispatch import compiled, generic, inlined, woven
 from safebandit.indices.bar import (
+    BELOW,
     OWN,
     arms_above_bar,
     bar_is_poor,
@@ -16,7 +17,9 @@ from safebandit.indices.bar import (
     draw_below,
     learn_posterior,
     set_bar,
+    share_standing,
     standing,
+    standing_is_exact,
     start_posterior,
 )
 from safebandit.indices.interface import best, charge, described, learn, learn_together, reveal, start, upper, width
@@ -109,8 +112,19 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
 
 @standing.register(JointThompson)
 @standing.register(JointDirichlet)
-def joint_sample_standing(index: JointThompson | JointDirichlet, seen: Seen, t: int, bar: float) -> float:
+def joint_sample_standing(index: JointThompson | JointDirichlet, seen: Seen, bar: float) -> float:
+    # A draw that fails its test is as the mean, which may be above the bar, too.
     return 1.0 if seen.mean > bar else seen.own[CHANCE]
+
+
+@standing_is_exact.register(JointThompson)
+def joint_thompson_standing_is_exact(index: JointThompson) -> bool:
+    return index.soft == 0.0
+
+
+@standing_is_exact.register(JointDirichlet)
+def joint_dirichlet_standing_is_exact(index: JointDirichlet) -> bool:
+    return False
 
 
 @best.register(JointThompson)
@@ -118,43 +132,48 @@ def joint_sample_standing(index: JointThompson | JointDirichlet, seen: Seen, t: 
 def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) -> int:
     """The permitted arm of the largest draw once tested, ties at random, without drawing or testing every arm."""
     if bar_is_poor(state):
-        set_bar(index, state, t)
+        set_bar(index, state)
     bar = state.notes.bar
-    first, count, _ = arms_above_bar(state)
+    first, count, _ = arms_above_bar(index, state)
     if count > 0:
         alone = at(state.first, first).reward
-        if count == 1 and (alone.own[CHANCE] >= 1.0 or alone.mean > bar):
+        if count == 1 and (alone.mean > bar or _stands(index, alone, bar)):
             return first
-        _draw_chain(state, first)
+        _draw_chain(index, state, first)
         winner = _largest_tested(index, state, t, first, bar)
         if winner >= 0:
             return winner
     state.notes.work += state.size
-    return _largest_tested(index, state, t, _draw_rest_below(state, first), -math.inf)
+    return _largest_tested(index, state, t, _draw_rest(index, state, first), -math.inf)
 
 
-@inlined
-def _draw_chain(state: State, first: int) -> None:
+@woven
+def _stands(index: Any, seen: Seen, bar: float) -> bool:
+    """Whether a draw that exceeds the bar and counts needs no test."""
+    return seen.own[CHANCE] >= 1.0 or share_standing(index, seen, bar) < 1.0
+
+
+@woven
+def _draw_chain(index: Any, state: State, first: int) -> None:
     """Draw the arms that exceed the bar; `ceiling` notes whether a draw stands, or a test may take its optimism."""
     k = first
     while k >= 0:
         arm = at(state.first, k)
         arm.index = draw_above(arm.reward, state)
-        arm.ceiling = SETTLED if arm.reward.own[CHANCE] >= 1.0 else 0.0
+        arm.ceiling = SETTLED if _stands(index, arm.reward, state.notes.bar) else 0.0
         k = arm.next
 
 
-@inlined
-def _draw_rest_below(state: State, first: int) -> int:
-    """Draw all other permitted arms below the bar, and chain all of them together; the first is returned."""
+@woven
+def _draw_rest(index: Any, state: State, first: int) -> int:
+    """Draw all other permitted arms, and chain all of them together; the first is returned."""
     drawn, start, last = first, -1, -1
     for k in range(state.size):
         arm = at(state.first, k)
         if k == drawn:
             drawn = arm.next
         elif arm.permitted:
-            arm.index = draw_below(arm.reward, state)
-            arm.ceiling = SETTLED if arm.reward.own[CHANCE] >= 1.0 else 0.0
+            _draw_other(index, state, arm)
         else:
             continue
         if last < 0:
@@ -164,6 +183,19 @@ def _draw_rest_below(state: State, first: int) -> int:
         last = k
         arm.next = -1
     return start
+
+
+@woven
+def _draw_other(index: Any, state: State, arm: Any) -> None:
+    """Draw an arm that does not exceed the bar, or does so and failed its test."""
+    seen, bar = arm.reward, state.notes.bar
+    share, below = share_standing(index, seen, bar), seen.own[BELOW]
+    if share < 1.0 and uniform(state.stream) * (1.0 - share * (1.0 - below)) >= below:
+        arm.index = seen.mean
+        arm.ceiling = SETTLED
+    else:
+        arm.index = draw_below(seen, state)
+        arm.ceiling = SETTLED if seen.own[CHANCE] >= 1.0 else 0.0
 
 
 @woven
@@ -212,9 +244,12 @@ def reveal_tested(index: JointThompson | JointDirichlet, state: State, winner: i
     for k in range(state.size):
         arm = at(state.first, k)
         if arm.permitted and math.isnan(arm.index):
-            arm.index = draw_above(arm.reward, state) if k == winner else draw_below(arm.reward, state)
-            passed = arm.reward.own[CHANCE] >= 1.0 or risk_passes(index, arm.reward, t, arm.index, state.stream)
-            arm.index = arm.index if passed else min(arm.index, arm.reward.mean)
+            if k == winner:
+                _draw_chain(index, state, k)
+            else:
+                _draw_other(index, state, arm)
+            if arm.ceiling != SETTLED and not risk_passes(index, arm.reward, t, arm.index, state.stream):
+                arm.index = min(arm.index, arm.reward.mean)
 
 
 @generic

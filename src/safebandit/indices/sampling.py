@@ -79,8 +79,8 @@ def best_of_thompson(index: Thompson, state: State, t: int) -> int:
     if index.prior_a != 1.0 or index.prior_b != 1.0:
         return best_of_drawn(index, state, t)
     if bar_is_poor(state):
-        set_bar(index, state, t)
-    first, count, rest = arms_above_bar(state)
+        set_bar(index, state)
+    first, count, rest = arms_above_bar(index, state)
     if count == 1:
         return first
     if count == 0:
