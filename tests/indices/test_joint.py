@@ -203,9 +203,9 @@ def test_the_chance_of_passing_is_that_of_the_risk():
 
 
 @numba.njit
-def many_given_safe(arms, stream, out):
+def many_given_safe(arms, rho, stream, out):
     for i in range(len(out)):
-        out[i] = reward_given_safe(arms[0].reward, stream[0])
+        out[i] = reward_given_safe(arms[0].reward, rho, stream[0])
 
 
 def policy_stream(seed):
@@ -219,6 +219,10 @@ def policy_stream(seed):
 def test_a_reward_given_that_the_risk_is_safe(table):
     draws = np.empty(20_000)
     bench = bench_of("joint-dirichlet", 1.0, [table])
-    many_given_safe(bench.arms, policy_stream(4), draws)
+    many_given_safe(bench.arms, 0.0, policy_stream(4), draws)
     expected = plain.reward_given_safe(table, LIMIT, 100_000, np.random.default_rng(7))
     assert stats.ks_2samp(draws, expected).pvalue > FALSE_ALARM
+    # Where only those of at least rho matter, they are as many, and of the same law.
+    rho = float(np.quantile(expected, 0.8))
+    many_given_safe(bench.arms, rho, policy_stream(5), draws)
+    assert stats.ks_2samp(np.maximum(draws, rho), np.maximum(expected, rho)).pvalue > FALSE_ALARM

@@ -19,6 +19,8 @@ from safebandit.streams import beta_above, beta_below, uniform
 
 # An arm's own numbers: the chance to lie below the bar, that of Bin(N+1, y) = R+1, and the bar that they are about.
 BELOW, MASS, BAR, OWN = 0, 1, 2, 3
+# Behind them, of a risk that is drawn: its index, NaN where that was not needed.
+DRAWN = OWN
 
 # The bar is such that all arms lie below it with a chance of about exp(-7); between these it stands.
 RARE, SELDOM = -9.0, -5.5
@@ -48,7 +50,7 @@ def learn_posterior(seen: Seen, bit: int) -> None:
 
 
 @inlined
-def _chance_above(seen: Seen, bar: float) -> float:
+def chance_above(seen: Seen, bar: float) -> float:
     own = seen.own
     if own[BAR] != bar:
         own[BELOW] = binomial_tail(seen.ones + 1.0, seen.plays + 1.0, bar)
@@ -79,7 +81,7 @@ def draw_below(seen: Seen, state: State) -> float:
 
 
 @generic
-def standing(index: object, seen: Seen, bar: float) -> float:
+def standing(index: object, arm: Any, bar: float) -> float:
     """The chance that a draw counts if it is above the bar."""
     raise NotImplementedError
 
@@ -103,9 +105,9 @@ def _exactly_always(index: object) -> bool:
 
 
 @woven
-def share_standing(index: Any, seen: Seen, bar: float) -> float:
+def share_standing(index: Any, arm: Any, bar: float) -> float:
     """The chance that a draw above the bar counts as such."""
-    return standing(index, seen, bar) if standing_is_exact(index) else 1.0
+    return standing(index, arm, bar) if standing_is_exact(index) else 1.0
 
 
 @woven
@@ -128,8 +130,8 @@ def arms_above_bar(index: Any, state: State) -> tuple[int, int, float]:
         for k in range(start, min(start + BLOCK, state.size)):
             place = at(state.front, k)
             if place.reach == np.inf:
-                seen = at(state.first, k).reward
-                place.reach = _chance_above(seen, notes.bar) * share_standing(index, seen, notes.bar)
+                arm = at(state.first, k)
+                place.reach = chance_above(arm.reward, notes.bar) * share_standing(index, arm, notes.bar)
             if place.reach > 0.0:
                 others = none
                 none *= 1.0 - place.reach
@@ -168,7 +170,7 @@ def set_bar(index: Any, state: State) -> None:
         for k in range(state.size):
             arm = at(state.first, k)
             if arm.permitted:
-                above = _about_chance_above(arm.reward, bar) * standing(index, arm.reward, bar)
+                above = _about_chance_above(arm.reward, bar) * standing(index, arm, bar)
                 none += math.log(max(1e-12, 1.0 - above))
             if none < 4.0 * RARE:
                 break

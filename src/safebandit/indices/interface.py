@@ -119,6 +119,27 @@ def drawn(index: object) -> bool:
 
 
 @generic
+def tells_chances(index: object) -> bool:
+    """Whether a drawn index carries the chance that it lies below a number, so that it need not be drawn every time."""
+    raise NotImplementedError
+
+
+@generic
+def chance_permitted(index: object, seen: Seen, t: int, alpha: float) -> float:
+    """The chance that L <= alpha, or a little more, of a drawn index that tells it; it never falls with t."""
+    raise NotImplementedError
+
+
+@generic
+def permits_before(index: object, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> bool:
+    """Whether L <= alpha in round t, given the event whose chance is told for round `later`.
+
+    `own[DRAWN]` is then L, or NaN where it was not drawn.
+    """
+    raise NotImplementedError
+
+
+@generic
 def width(index: object) -> int:
     """How many numbers of its own the index keeps for each arm."""
     raise NotImplementedError
@@ -192,6 +213,11 @@ def _promises_nothing(index: object) -> bool:
 
 @drawn.register(object)
 def _draws_nothing(index: object) -> bool:
+    return False
+
+
+@tells_chances.register(object)
+def _tells_nothing(index: object) -> bool:
     return False
 
 

@@ -112,9 +112,9 @@ def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int
 
 @standing.register(JointThompson)
 @standing.register(JointDirichlet)
-def joint_sample_standing(index: JointThompson | JointDirichlet, seen: Seen, bar: float) -> float:
+def joint_sample_standing(index: JointThompson | JointDirichlet, arm: Any, bar: float) -> float:
     # A draw that fails its test is as the mean, which may be above the bar, too.
-    return 1.0 if seen.mean > bar else seen.own[CHANCE]
+    return 1.0 if arm.reward.mean > bar else arm.reward.own[CHANCE]
 
 
 @standing_is_exact.register(JointThompson)
@@ -136,8 +136,8 @@ def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) 
     bar = state.notes.bar
     first, count, _ = arms_above_bar(index, state)
     if count > 0:
-        alone = at(state.first, first).reward
-        if count == 1 and (alone.mean > bar or _stands(index, alone, bar)):
+        alone = at(state.first, first)
+        if count == 1 and (alone.reward.mean > bar or _stands(index, alone, bar)):
             return first
         _draw_chain(index, state, first)
         winner = _largest_tested(index, state, t, first, bar)
@@ -148,9 +148,9 @@ def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) 
 
 
 @woven
-def _stands(index: Any, seen: Seen, bar: float) -> bool:
+def _stands(index: Any, arm: Any, bar: float) -> bool:
     """Whether a draw that exceeds the bar and counts needs no test."""
-    return seen.own[CHANCE] >= 1.0 or share_standing(index, seen, bar) < 1.0
+    return arm.reward.own[CHANCE] >= 1.0 or share_standing(index, arm, bar) < 1.0
 
 
 @woven
@@ -160,7 +160,7 @@ def _draw_chain(index: Any, state: State, first: int) -> None:
     while k >= 0:
         arm = at(state.first, k)
         arm.index = draw_above(arm.reward, state)
-        arm.ceiling = SETTLED if _stands(index, arm.reward, state.notes.bar) else 0.0
+        arm.ceiling = SETTLED if _stands(index, arm, state.notes.bar) else 0.0
         k = arm.next
 
 
@@ -189,7 +189,7 @@ def _draw_rest(index: Any, state: State, first: int) -> int:
 def _draw_other(index: Any, state: State, arm: Any) -> None:
     """Draw an arm that does not exceed the bar, or does so and failed its test."""
     seen, bar = arm.reward, state.notes.bar
-    share, below = share_standing(index, seen, bar), seen.own[BELOW]
+    share, below = share_standing(index, arm, bar), seen.own[BELOW]
     if share < 1.0 and uniform(state.stream) * (1.0 - share * (1.0 - below)) >= below:
         arm.index = seen.mean
         arm.ceiling = SETTLED

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from safebandit.arms import Numbers, Seen, State, at
 from safebandit.dispatch import inlined
 from safebandit.indices.bar import (
+    DRAWN,
     OWN,
     arms_above_bar,
     bar_is_poor,
+    chance_above,
     draw_above,
     draw_below,
     learn_posterior,
@@ -19,9 +21,22 @@ from safebandit.indices.bar import (
     start_posterior,
 )
 from safebandit.indices.contest import best_of_drawn
-from safebandit.indices.interface import best, described, drawn, learn, lower, reveal, start, upper, width
+from safebandit.indices.interface import (
+    best,
+    chance_permitted,
+    described,
+    drawn,
+    learn,
+    lower,
+    permits_before,
+    reveal,
+    start,
+    tells_chances,
+    upper,
+    width,
+)
 from safebandit.indices.rivals import larger_of_rivals, reveal_rivals
-from safebandit.streams import Stream, beta
+from safebandit.streams import Stream, beta, beta_below
 
 
 @described(
@@ -117,14 +132,74 @@ def reveal_thompson(index: Thompson, state: State, winner: int) -> None:
     reveal_draws(state, winner)
 
 
-@lower.register(SampledRisk)
-def sampled_risk_lower(index: SampledRisk, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
+@tells_chances.register(Thompson)
+@tells_chances.register(SampledRisk)
+def posterior_tells_chances(index: Thompson | SampledRisk) -> bool:
+    return index.prior_a == 1.0 and index.prior_b == 1.0
+
+
+@width.register(SampledRisk)
+def sampled_risk_width(index: SampledRisk) -> int:
+    return DRAWN + 1
+
+
+@start.register(SampledRisk)
+def sampled_risk_start(index: SampledRisk, own: Numbers) -> None:
+    start_posterior(own)
+
+
+@learn.register(SampledRisk)
+def sampled_risk_learn(index: SampledRisk, seen: Seen, value: float, bit: int) -> None:
+    learn_posterior(seen, bit)
+
+
+@inlined
+def _shift(index: SampledRisk, seen: Seen, t: int) -> float:
+    """By how much L lies below the drawn risk."""
+    if index.slack == 0.0:
+        return 0.0
     a, b = seen.ones + index.prior_a, seen.plays - seen.ones + index.prior_b
     n = a + b
-    deviation = math.sqrt(a * b / (n + 1.0)) / n
-    return beta(stream, a, b) - index.slack * deviation * math.sqrt(math.log(t))
+    return index.slack * math.sqrt(a * b / (n + 1.0)) / n * math.sqrt(math.log(t))
+
+
+@lower.register(SampledRisk)
+def sampled_risk_lower(index: SampledRisk, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
+    risk = beta(stream, seen.ones + index.prior_a, seen.plays - seen.ones + index.prior_b)
+    return risk - _shift(index, seen, t)
 
 
 @drawn.register(SampledRisk)
 def sampled_risk_is_drawn(index: SampledRisk) -> bool:
     return True
+
+
+@inlined
+def _most_risk(index: SampledRisk, seen: Seen, t: int, alpha: float) -> float:
+    """Up to which drawn risk L is at most alpha, or a little more: to one digit of 16, so that it seldom changes."""
+    shift = _shift(index, seen, t)
+    if shift > 0.0:
+        mantissa, exponent = math.frexp(shift)
+        shift = math.ldexp(math.ceil(16.0 * mantissa) / 16.0, exponent)
+    return min(1.0, alpha + shift)
+
+
+@chance_permitted.register(SampledRisk)
+def sampled_risk_chance(index: SampledRisk, seen: Seen, t: int, alpha: float) -> float:
+    most = _most_risk(index, seen, t, alpha)
+    if most >= 1.0:
+        return 1.0
+    return 1.0 - chance_above(seen, most) if most > 0.0 else 0.0
+
+
+@permits_before.register(SampledRisk)
+def sampled_risk_permits_before(
+    index: SampledRisk, seen: Seen, t: int, later: int, alpha: float, stream: Stream
+) -> bool:
+    if index.slack == 0.0:
+        seen.own[DRAWN] = math.nan
+        return True
+    most = _most_risk(index, seen, later, alpha)
+    risk = beta_below(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, most)
+    seen.own[DRAWN] = risk - _shift(index, seen, t)
+    return bool(seen.own[DRAWN] <= alpha)

@@ -20,10 +20,12 @@ from safebandit.indices.interface import (
     lower,
     permits,
     steady,
+    tells_chances,
     upper,
     width,
 )
 from safebandit.indices.interface import reveal as reveal_indices
+from safebandit.policies.drawn_together import choose_together, look_together
 from safebandit.policies.interface import (
     LEAST_RISKY,
     WAIT,
@@ -37,7 +39,14 @@ from safebandit.policies.interface import (
     reveal,
     widths,
 )
-from safebandit.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
+from safebandit.policies.parts import (
+    count_reward,
+    count_risk,
+    first_unplayed,
+    gate_round,
+    start_arms,
+    when_none_permissible,
+)
 from safebandit.streams import Stream, bernoulli_bit
 
 
@@ -101,6 +110,8 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> t
         k = first_unplayed(state)
         if k >= 0:
             return k, False
+    if tells_chances(policy.safety) and tells_chances(policy.reward):
+        return choose_together(policy.safety, policy, state, t + policy.head_start, limits)
     before = (stream.a, stream.b, stream.c, stream.counter)
     if steady(policy.safety):
         _follow_gates(policy.safety, state, t + policy.head_start, limits)
@@ -118,15 +129,6 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> t
             stream.a, stream.b, stream.c, stream.counter = before
         _compute_excesses(policy.safety, state, t + policy.head_start, limits)
     return when_none_permissible(policy.when_none, state), True
-
-
-@inlined
-def gate_round(t: int, limits: Limits) -> int:
-    """The round that safety indices are asked about: with m risks m t, so that a level of log t becomes log t + log m.
-
-    All risks of an arm together are then refuted by mistake no more often than one would be.
-    """
-    return t * len(limits)
 
 
 @woven
@@ -239,11 +241,16 @@ def _compute_excesses(index: Any, state: State, t: int, limits: Limits) -> None:
 
 @reveal.register(DoublyOptimistic)
 def _reveal(policy: DoublyOptimistic, state: State, winner: int, t: int) -> None:
-    reveal_indices(policy.reward, state, winner, t)
+    if not (tells_chances(policy.safety) and tells_chances(policy.reward)):
+        reveal_indices(policy.reward, state, winner, t)
 
 
 @look.register(DoublyOptimistic)
 def _look(policy: DoublyOptimistic, state: State, t: int, limits: Limits, table: Numbers) -> None:
+    if tells_chances(policy.safety) and tells_chances(policy.reward):
+        first = policy.each_first and t <= state.size and first_unplayed(state) >= 0
+        look_together(policy.safety, policy, state, t + policy.head_start, limits, first, table)
+        return
     for k in range(state.size):
         arm = at(state.first, k)
         table[k, 0] = 1.0

@@ -39,6 +39,15 @@ def count_risk(index: Any, arm: Any, j: int, play: int, value: float, limits: Li
 
 
 @inlined
+def gate_round(t: int, limits: Limits) -> int:
+    """The round that safety indices are asked about: with m risks m t, so that a level of log t becomes log t + log m.
+
+    All risks of an arm together are then refuted by mistake no more often than one would be.
+    """
+    return t * len(limits)
+
+
+@inlined
 def first_unplayed(state: State) -> int:
     """The first arm that was never given out and may be; -1 if there is none."""
     notes = state.notes

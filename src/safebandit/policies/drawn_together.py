@@ -1,0 +1,239 @@
+"""Thompson sampling behind a gate that is drawn, too, without drawing every arm.
+
+An arm counts if the draw of its reward exceeds the bar and the draws of its risks are permissible. They are drawn apart
+from each other, so that the chance of this is a product, and who counts is found as it is found who exceeds the bar.
+Where that is one arm nothing is drawn; only where no arm counts, all are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.arms import EVERY, NONE, Numbers, State, at, set_reach
+from safebandit.dispatch import generic, inlined, woven
+from safebandit.indices.bar import (
+    BELOW,
+    DRAWN,
+    arms_above_bar,
+    bar_is_poor,
+    draw_above,
+    draw_below,
+    set_bar,
+    standing,
+)
+from safebandit.indices.interface import chance_permitted, lower, permits_before
+from safebandit.indices.sampling import SampledRisk
+from safebandit.policies.interface import HOLD, LEAST_RISKY, WAIT, Limits
+from safebandit.policies.parts import gate_round, when_none_permissible
+from safebandit.streams import uniform
+
+# What `excess` says of an arm whose risks were not drawn, though it is known whether they are permissible.
+OPEN, SHUT = -1.0, 1.0
+
+
+class Gate(NamedTuple):
+    """The gate of a round. Whoever it permits would be permitted in round `later`, too, the same for many rounds."""
+
+    safety: Any
+    t: int
+    later: int
+    limits: Limits
+
+
+@standing.register(Gate)
+def gate_standing(gate: Gate, arm: Any) -> float:
+    return _chance_open_later(gate, arm)
+
+
+@woven
+def _chance_open_later(gate: Any, arm: Any) -> float:
+    """The chance that all risks of the arm are permissible in the later round."""
+    chance = 1.0
+    for j in range(len(gate.limits)):
+        chance *= chance_permitted(gate.safety, at(arm.risk, j), gate.later, gate.limits[j])
+    return chance
+
+
+@generic
+def choose_together(safety: object, policy: Any, state: State, t: int, limits: Limits) -> tuple[int, bool]:
+    """The arm of the largest drawn reward among those whose drawn risks are permissible, as `choose` answers."""
+    raise NotImplementedError
+
+
+@generic
+def look_together(
+    safety: object, policy: Any, state: State, t: int, limits: Limits, first: bool, table: Numbers
+) -> None:
+    """The same decision, and into the table all numbers behind it; `first` says that arms are played once before."""
+    raise NotImplementedError
+
+
+@choose_together.register(object)
+def _does_not_choose(safety: object) -> tuple[int, bool]:
+    return HOLD, True
+
+
+@look_together.register(object)
+def _does_not_look(safety: object) -> None:
+    pass
+
+
+@choose_together.register(SampledRisk)
+def choose_drawn(safety: SampledRisk, policy: Any, state: State, t: int, limits: Limits) -> tuple[int, bool]:
+    gate = _gate_of(safety, state, t, limits)
+    if bar_is_poor(state):
+        set_bar(gate, state)
+    first, count, _ = arms_above_bar(gate, state)
+    winner, k = -1, first
+    while k >= 0:
+        arm = at(state.first, k)
+        if _is_open(gate, arm, state):
+            if count == 1:
+                return k, False
+            arm.index = draw_above(arm.reward, state)
+            winner = _larger(state, winner, k)
+        k = arm.next
+    if winner < 0:
+        winner = _largest_of_rest(gate, state, first)
+    if winner >= 0:
+        return winner, False
+    if _someone_waits(gate, state):
+        return WAIT, False
+    if policy.when_none == LEAST_RISKY:
+        for k in range(state.size):
+            _draw_risks(gate, at(state.first, k), state)
+    return when_none_permissible(policy.when_none, state), True
+
+
+@woven
+def _gate_of(safety: Any, state: State, t: int, limits: Limits) -> Gate:
+    """The gate of round t; all chances are forgotten where several arms learnt, or it is later than was thought."""
+    notes, clock = state.notes, gate_round(t, limits)
+    if notes.changed == EVERY or clock > notes.until:
+        # The next power of two: it must not depend on when it was asked for.
+        notes.until = 1
+        while notes.until < clock:
+            notes.until *= 2
+        for k in range(state.size):
+            arm = at(state.first, k)
+            arm.permitted = arm.available
+            set_reach(state, k, np.inf if arm.available else -np.inf)
+    notes.changed = NONE
+    return Gate(safety, clock, notes.until, limits)
+
+
+@woven
+def _is_open(gate: Any, arm: Any, state: State) -> bool:
+    """Whether an arm that would be open later is so now; all risks are asked, and `excess` notes the answer."""
+    every = True
+    for j in range(len(gate.limits)):
+        if not permits_before(gate.safety, at(arm.risk, j), gate.t, gate.later, gate.limits[j], state.stream):
+            every = False
+    arm.excess = OPEN if every else SHUT
+    return every
+
+
+@woven
+def _opens(gate: Any, arm: Any, state: State, chance: float) -> bool:
+    """The same of an arm that would be open later with such a chance."""
+    if uniform(state.stream) < chance:
+        return _is_open(gate, arm, state)
+    arm.excess = SHUT
+    at(arm.risk, 0).own[DRAWN] = math.nan
+    return False
+
+
+@woven
+def _opens_below(gate: Any, arm: Any, state: State) -> bool:
+    """The same of an arm that does not count above the bar; if it is open, its draw is below the bar."""
+    below, later = arm.reward.own[BELOW], _chance_open_later(gate, arm)
+    return _opens(gate, arm, state, later * below / (1.0 - later * (1.0 - below)))
+
+
+@inlined
+def _larger(state: State, one: int, other: int) -> int:
+    """Which of two arms has the larger index; -1 stands for none."""
+    return one if one >= 0 and at(state.first, one).index >= at(state.first, other).index else other
+
+
+@woven
+def _largest_of_rest(gate: Any, state: State, first: int) -> int:
+    """The open arm of the largest draw where none counts above the bar; those of the chain were seen to be shut."""
+    winner, shut = -1, first
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if k == shut:
+            shut = arm.next
+        elif arm.permitted and _opens_below(gate, arm, state):
+            arm.index = draw_below(arm.reward, state)
+            winner = _larger(state, winner, k)
+    state.notes.work += state.size
+    return winner
+
+
+@woven
+def _someone_waits(gate: Any, state: State) -> bool:
+    """Whether an arm is open that may not be given out now."""
+    found = False
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if arm.available == 0 and _opens(gate, arm, state, _chance_open_later(gate, arm)):
+            found = True
+    return found
+
+
+@woven
+def _draw_risks(gate: Any, arm: Any, state: State) -> None:
+    """Draw the risks of an arm, as it is known to be open or shut, where that was not done."""
+    if math.isnan(at(arm.risk, 0).own[DRAWN]):
+        is_open = arm.excess == OPEN
+        _draw_risks_freely(gate, arm, state)
+        while (arm.excess <= 0.0) != is_open:
+            _draw_risks_freely(gate, arm, state)
+    else:
+        _note_excess(gate, arm)
+
+
+@woven
+def _draw_risks_freely(gate: Any, arm: Any, state: State) -> None:
+    for j in range(len(gate.limits)):
+        risk = at(arm.risk, j)
+        risk.own[DRAWN] = lower(gate.safety, risk, gate.t, gate.limits[j], state.stream)
+    _note_excess(gate, arm)
+
+
+@woven
+def _note_excess(gate: Any, arm: Any) -> None:
+    """How far the drawn risk index lies above its limit; of several risks, the one that does so most."""
+    arm.excess = -np.inf
+    for j in range(len(gate.limits)):
+        arm.excess = max(arm.excess, at(arm.risk, j).own[DRAWN] - gate.limits[j])
+
+
+@look_together.register(SampledRisk)
+def look_drawn(
+    safety: SampledRisk, policy: Any, state: State, t: int, limits: Limits, first: bool, table: Numbers
+) -> None:
+    for k in range(state.size):
+        arm = at(state.first, k)
+        arm.index, arm.excess = math.nan, math.nan
+    winner = WAIT if first else choose_together(safety, policy, state, t, limits)[0]
+    gate = _gate_of(safety, state, t, limits)
+    for k in range(state.size):
+        arm = at(state.first, k)
+        if math.isnan(arm.excess):
+            if first or arm.available == 0:
+                _draw_risks_freely(gate, arm, state)
+            else:
+                _opens_below(gate, arm, state)
+        _draw_risks(gate, arm, state)
+        table[k, 0] = 1.0 if arm.excess <= 0.0 else 0.0
+        for j in range(len(limits)):
+            table[k, 3 + j] = at(arm.risk, j).own[DRAWN]
+        if arm.excess <= 0.0 and arm.available and not first:
+            if math.isnan(arm.index):
+                arm.index = draw_above(arm.reward, state) if k == winner else draw_below(arm.reward, state)
+            table[k, 1] = arm.index
