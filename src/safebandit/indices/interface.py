@@ -125,17 +125,23 @@ def tells_chances(index: object) -> bool:
 
 
 @generic
-def chance_permitted(index: object, seen: Seen, t: int, alpha: float) -> float:
-    """The chance that L <= alpha, or a little more, of a drawn index that tells it; it never falls with t."""
+def chance_nearly_permitted(index: object, seen: Seen, later: int, alpha: float) -> float:
+    """The chance that a drawn index is near alpha: so low that L <= alpha in round `later`, or a little higher.
+
+    No L <= alpha of an earlier round is not near; there, L is near where it is at most `nearly_permitted`.
+    """
     raise NotImplementedError
 
 
 @generic
-def permits_before(index: object, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> bool:
-    """Whether L <= alpha in round t, given the event whose chance is told for round `later`.
+def nearly_permitted(index: object, seen: Seen, t: int, later: int, alpha: float) -> float:
+    """Up to which number, alpha or more, L is near alpha in round t."""
+    raise NotImplementedError
 
-    `own[DRAWN]` is then L, or NaN where it was not drawn.
-    """
+
+@generic
+def permits_if_near(index: object, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> bool:
+    """Whether L <= alpha in round t, given that L is near it; `own[DRAWN]` is then L, or NaN if it was not drawn."""
     raise NotImplementedError
 
 

@@ -23,12 +23,13 @@ from safebandit.indices.bar import (
 from safebandit.indices.contest import best_of_drawn
 from safebandit.indices.interface import (
     best,
-    chance_permitted,
+    chance_nearly_permitted,
     described,
     drawn,
     learn,
     lower,
-    permits_before,
+    nearly_permitted,
+    permits_if_near,
     reveal,
     start,
     tells_chances,
@@ -175,31 +176,36 @@ def sampled_risk_is_drawn(index: SampledRisk) -> bool:
 
 
 @inlined
-def _most_risk(index: SampledRisk, seen: Seen, t: int, alpha: float) -> float:
-    """Up to which drawn risk L is at most alpha, or a little more: to one digit of 16, so that it seldom changes."""
-    shift = _shift(index, seen, t)
+def _near_risk(index: SampledRisk, seen: Seen, later: int, alpha: float) -> float:
+    """Up to which drawn risk L is near alpha: to one digit of 16, so that it seldom changes."""
+    shift = _shift(index, seen, later)
     if shift > 0.0:
         mantissa, exponent = math.frexp(shift)
         shift = math.ldexp(math.ceil(16.0 * mantissa) / 16.0, exponent)
     return min(1.0, alpha + shift)
 
 
-@chance_permitted.register(SampledRisk)
-def sampled_risk_chance(index: SampledRisk, seen: Seen, t: int, alpha: float) -> float:
-    most = _most_risk(index, seen, t, alpha)
+@chance_nearly_permitted.register(SampledRisk)
+def sampled_risk_chance_near(index: SampledRisk, seen: Seen, later: int, alpha: float) -> float:
+    most = _near_risk(index, seen, later, alpha)
     if most >= 1.0:
         return 1.0
     return 1.0 - chance_above(seen, most) if most > 0.0 else 0.0
 
 
-@permits_before.register(SampledRisk)
-def sampled_risk_permits_before(
+@nearly_permitted.register(SampledRisk)
+def sampled_risk_near(index: SampledRisk, seen: Seen, t: int, later: int, alpha: float) -> float:
+    return _near_risk(index, seen, later, alpha) - _shift(index, seen, t)
+
+
+@permits_if_near.register(SampledRisk)
+def sampled_risk_permits_if_near(
     index: SampledRisk, seen: Seen, t: int, later: int, alpha: float, stream: Stream
 ) -> bool:
     if index.slack == 0.0:
         seen.own[DRAWN] = math.nan
         return True
-    most = _most_risk(index, seen, later, alpha)
+    most = _near_risk(index, seen, later, alpha)
     risk = beta_below(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, most)
     seen.own[DRAWN] = risk - _shift(index, seen, t)
     return bool(seen.own[DRAWN] <= alpha)

@@ -24,18 +24,18 @@ from safebandit.indices.bar import (
     set_bar,
     standing,
 )
-from safebandit.indices.interface import chance_permitted, lower, permits_before
+from safebandit.indices.interface import chance_nearly_permitted, lower, nearly_permitted, permits_if_near
 from safebandit.indices.sampling import SampledRisk
 from safebandit.policies.interface import HOLD, LEAST_RISKY, WAIT, Limits
 from safebandit.policies.parts import gate_round, when_none_permissible
 from safebandit.streams import uniform
 
-# What `excess` says of an arm whose risks were not drawn, though it is known whether they are permissible.
+# What `excess` says of an arm that is permissible, or not, though its risks need not have been drawn.
 OPEN, SHUT = -1.0, 1.0
 
 
 class Gate(NamedTuple):
-    """The gate of a round. Whoever it permits would be permitted in round `later`, too, the same for many rounds."""
+    """The gate of a round, and a later one, the same for many rounds, up to which near risks stay near."""
 
     safety: Any
     t: int
@@ -45,15 +45,15 @@ class Gate(NamedTuple):
 
 @standing.register(Gate)
 def gate_standing(gate: Gate, arm: Any) -> float:
-    return _chance_open_later(gate, arm)
+    return _chance_near(gate, arm)
 
 
 @woven
-def _chance_open_later(gate: Any, arm: Any) -> float:
-    """The chance that all risks of the arm are permissible in the later round."""
+def _chance_near(gate: Any, arm: Any) -> float:
+    """The chance that all risks of the arm are near their limits."""
     chance = 1.0
     for j in range(len(gate.limits)):
-        chance *= chance_permitted(gate.safety, at(arm.risk, j), gate.later, gate.limits[j])
+        chance *= chance_nearly_permitted(gate.safety, at(arm.risk, j), gate.later, gate.limits[j])
     return chance
 
 
@@ -127,10 +127,10 @@ def _gate_of(safety: Any, state: State, t: int, limits: Limits) -> Gate:
 
 @woven
 def _is_open(gate: Any, arm: Any, state: State) -> bool:
-    """Whether an arm that would be open later is so now; all risks are asked, and `excess` notes the answer."""
+    """Whether an arm whose risks are near their limits is permissible; all are asked, and `excess` notes the answer."""
     every = True
     for j in range(len(gate.limits)):
-        if not permits_before(gate.safety, at(arm.risk, j), gate.t, gate.later, gate.limits[j], state.stream):
+        if not permits_if_near(gate.safety, at(arm.risk, j), gate.t, gate.later, gate.limits[j], state.stream):
             every = False
     arm.excess = OPEN if every else SHUT
     return every
@@ -138,7 +138,7 @@ def _is_open(gate: Any, arm: Any, state: State) -> bool:
 
 @woven
 def _opens(gate: Any, arm: Any, state: State, chance: float) -> bool:
-    """The same of an arm that would be open later with such a chance."""
+    """The same of an arm whose risks are near with such a chance."""
     if uniform(state.stream) < chance:
         return _is_open(gate, arm, state)
     arm.excess = SHUT
@@ -149,8 +149,8 @@ def _opens(gate: Any, arm: Any, state: State, chance: float) -> bool:
 @woven
 def _opens_below(gate: Any, arm: Any, state: State) -> bool:
     """The same of an arm that does not count above the bar; if it is open, its draw is below the bar."""
-    below, later = arm.reward.own[BELOW], _chance_open_later(gate, arm)
-    return _opens(gate, arm, state, later * below / (1.0 - later * (1.0 - below)))
+    below, near = arm.reward.own[BELOW], _chance_near(gate, arm)
+    return _opens(gate, arm, state, near * below / (1.0 - near * (1.0 - below)))
 
 
 @inlined
@@ -180,37 +180,36 @@ def _someone_waits(gate: Any, state: State) -> bool:
     found = False
     for k in range(state.size):
         arm = at(state.first, k)
-        if arm.available == 0 and _opens(gate, arm, state, _chance_open_later(gate, arm)):
+        if arm.available == 0 and _opens(gate, arm, state, _chance_near(gate, arm)):
             found = True
     return found
 
 
 @woven
 def _draw_risks(gate: Any, arm: Any, state: State) -> None:
-    """Draw the risks of an arm, as it is known to be open or shut, where that was not done."""
+    """Draw the risks of an arm, which are known to be near their limits or not, where that was not done.
+
+    `excess` is then how far the drawn risk index lies above its limit; of several risks, the one that does so most.
+    """
     if math.isnan(at(arm.risk, 0).own[DRAWN]):
-        is_open = arm.excess == OPEN
-        _draw_risks_freely(gate, arm, state)
-        while (arm.excess <= 0.0) != is_open:
-            _draw_risks_freely(gate, arm, state)
-    else:
-        _note_excess(gate, arm)
-
-
-@woven
-def _draw_risks_freely(gate: Any, arm: Any, state: State) -> None:
-    for j in range(len(gate.limits)):
-        risk = at(arm.risk, j)
-        risk.own[DRAWN] = lower(gate.safety, risk, gate.t, gate.limits[j], state.stream)
-    _note_excess(gate, arm)
-
-
-@woven
-def _note_excess(gate: Any, arm: Any) -> None:
-    """How far the drawn risk index lies above its limit; of several risks, the one that does so most."""
+        near = arm.excess == OPEN
+        while _draw_risks_freely(gate, arm, state) != near:
+            pass
     arm.excess = -np.inf
     for j in range(len(gate.limits)):
         arm.excess = max(arm.excess, at(arm.risk, j).own[DRAWN] - gate.limits[j])
+
+
+@woven
+def _draw_risks_freely(gate: Any, arm: Any, state: State) -> bool:
+    """Draw the risks of an arm of which nothing is known; whether all are near their limits."""
+    near = True
+    for j in range(len(gate.limits)):
+        risk, limit = at(arm.risk, j), gate.limits[j]
+        risk.own[DRAWN] = lower(gate.safety, risk, gate.t, limit, state.stream)
+        if not risk.own[DRAWN] <= nearly_permitted(gate.safety, risk, gate.t, gate.later, limit):
+            near = False
+    return near
 
 
 @look_together.register(SampledRisk)
