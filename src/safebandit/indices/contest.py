@@ -41,7 +41,7 @@ class Leading(NamedTuple):
     """The arm of the largest index so far, -1 if none is a number, that index, and how many arms have it."""
 
     arm: int
-    index: float
+    top: float
     ties: int
 
 
@@ -52,9 +52,9 @@ NO_ONE = Leading(-1, -np.inf, 0)
 def led_by(leading: Leading, k: int, index: float) -> Leading:
     """Who leads once arm k has come, too."""
     # The first number counts even if it is minus infinity.
-    if index > leading.index or (leading.arm < 0 and index == leading.index):
+    if index > leading.top or (leading.arm < 0 and index == leading.top):
         return Leading(k, index, 1)
-    return Leading(leading.arm, leading.index, leading.ties + 1) if index == leading.index else leading
+    return Leading(leading.arm, leading.top, leading.ties + 1) if index == leading.top else leading
 
 
 @inlined
@@ -64,7 +64,7 @@ def drawn_of_ties(leading: Leading, state: State, floor: float, x: float) -> int
         # One draw, for the largest only: it must not depend on which arms were passed over.
         place = int(uniform(state.stream) * leading.ties)
         for k in range(state.size):
-            if can_reach(state, k, floor, x) and at(state.first, k).index == leading.index:
+            if can_reach(state, k, floor, x) and at(state.first, k).index == leading.top:
                 if place == 0:
                     return k
                 place -= 1

@@ -103,6 +103,12 @@ def _learn_pair(policy: DoublyOptimistic, state: State, k: int, j: int, play: in
     learn_together(policy.reward, arm.reward, bits[0], bits[1])
 
 
+@woven
+def _draws_both(policy: Any) -> bool:
+    """Whether reward and risk are drawn, with chances that can be told: they are then drawn together."""
+    return tells_chances(policy.safety) and tells_chances(policy.reward)
+
+
 @choose.register(DoublyOptimistic)
 def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> tuple[int, bool]:
     stream, notes = state.stream, state.notes
@@ -110,7 +116,7 @@ def _choose(policy: DoublyOptimistic, state: State, t: int, limits: Limits) -> t
         k = first_unplayed(state)
         if k >= 0:
             return k, False
-    if tells_chances(policy.safety) and tells_chances(policy.reward):
+    if _draws_both(policy):
         return choose_together(policy.safety, policy, state, t + policy.head_start, limits)
     before = (stream.a, stream.b, stream.c, stream.counter)
     if steady(policy.safety):
@@ -241,13 +247,13 @@ def _compute_excesses(index: Any, state: State, t: int, limits: Limits) -> None:
 
 @reveal.register(DoublyOptimistic)
 def _reveal(policy: DoublyOptimistic, state: State, winner: int, t: int) -> None:
-    if not (tells_chances(policy.safety) and tells_chances(policy.reward)):
+    if not _draws_both(policy):
         reveal_indices(policy.reward, state, winner, t)
 
 
 @look.register(DoublyOptimistic)
 def _look(policy: DoublyOptimistic, state: State, t: int, limits: Limits, table: Numbers) -> None:
-    if tells_chances(policy.safety) and tells_chances(policy.reward):
+    if _draws_both(policy):
         first = policy.each_first and t <= state.size and first_unplayed(state) >= 0
         look_together(policy.safety, policy, state, t + policy.head_start, limits, first, table)
         return
