@@ -352,6 +352,15 @@ def joint_draws(tables, passes, soft, t, alpha, size, random):
     return np.bincount(lots.argmax(axis=0), minlength=len(tables))
 
 
+def same_law(found, others):
+    """The p-value of "both counts are of one law", by chi-square; what is rare in both is taken together."""
+    table = np.array([found, others])
+    rare = table.sum(axis=0) < 40
+    table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
+    table = table[:, table.sum(axis=0) > 0]
+    return stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1.0
+
+
 def reduced_bit(key, play, value):
     """The bit that stands for an outcome between 0 and 1: SplitMix64's finaliser, in whole numbers of Python."""
     if value in (0, 1):

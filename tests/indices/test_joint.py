@@ -137,15 +137,6 @@ def wins_of(bench, decisions=30_000):
     return wins
 
 
-def same_law(wins, others):
-    """The p-value of "both counts are of one law", by chi-square; what is rare in both is taken together."""
-    table = np.array([wins, others])
-    rare = table.sum(axis=0) < 40
-    table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
-    table = table[:, table.sum(axis=0) > 0]
-    return stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1.0
-
-
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize(("name", "soft"), CASES)
 def test_arms_win_as_often_as_if_all_were_drawn_and_tested(name, soft, state):
@@ -154,7 +145,7 @@ def test_arms_win_as_often_as_if_all_were_drawn_and_tested(name, soft, state):
     # All are permitted: else the test would say less than it seems to.
     assert bench.look(ROUND)[:, 1].all()
     expected = plain.joint_draws(tables, PASSES[name], soft, ROUND, LIMIT, 200_000, np.random.default_rng(5))
-    assert same_law(wins_of(bench), expected) > FALSE_ALARM
+    assert plain.same_law(wins_of(bench), expected) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("state", DOUBTFUL)
@@ -165,7 +156,7 @@ def test_the_comparison_would_notice_that_nothing_is_tested(name, state):
 
     soft = 0.0
     untested = plain.joint_draws(STATES[state], always, soft, ROUND, LIMIT, 200_000, np.random.default_rng(5))
-    assert same_law(wins_of(bench_of(name, soft, STATES[state])), untested) < 1e-9
+    assert plain.same_law(wins_of(bench_of(name, soft, STATES[state])), untested) < 1e-9
 
 
 def test_the_comparison_would_notice_that_the_table_is_not_read():
@@ -174,7 +165,7 @@ def test_the_comparison_would_notice_that_the_table_is_not_read():
     wins = wins_of(bench_of("joint-dirichlet", 0.0, tables))
     for passes, agrees in ((plain.passes_jointly, True), (plain.passes_independently, False)):
         others = plain.joint_draws(tables, passes, 0.0, ROUND, LIMIT, 200_000, np.random.default_rng(5))
-        assert (same_law(wins, others) > FALSE_ALARM) == agrees
+        assert (plain.same_law(wins, others) > FALSE_ALARM) == agrees
 
 
 @pytest.mark.parametrize("state", ["several doubtful arms", "risk never with a reward", "an arm never played"])
@@ -186,7 +177,7 @@ def test_an_arm_that_is_not_permitted_never_wins(name, soft, state):
     wins = wins_of(bench)
     assert wins[0] == 0
     expected = plain.joint_draws(tables[1:], PASSES[name], soft, ROUND, LIMIT, 200_000, np.random.default_rng(6))
-    assert same_law(wins[1:], expected) > FALSE_ALARM
+    assert plain.same_law(wins[1:], expected) > FALSE_ALARM
 
 
 def test_the_chance_of_passing_is_that_of_the_risk():

@@ -14,6 +14,8 @@ from safebandit.kernel import kernels_for
 from safebandit.policies import HOLD, WAIT, DoublyOptimistic, policy_from_text, prepare, widths
 from safebandit.streams import trial_streams
 
+from .. import plain
+
 # Each statistical test below fails by chance with probability at most this, were its seed not fixed.
 FALSE_ALARM = 1e-4
 ROUND = 3_000
@@ -101,15 +103,6 @@ def plain_answers(counts, alpha, slack, size=200_000, available=None, rule="leas
     return np.bincount(np.where(answer < 0, 2 * count + 2 + answer, answer), minlength=2 * count + 2)
 
 
-def same_law(found, others):
-    """The p-value of "both counts are of one law", by chi-square; what is rare in both is taken together."""
-    table = np.array([found, others])
-    rare = table.sum(axis=0) < 40
-    table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
-    table = table[:, table.sum(axis=0) > 0]
-    return stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1.0
-
-
 # --- decisions ---
 
 
@@ -118,13 +111,13 @@ def same_law(found, others):
 def test_arms_are_played_as_often_as_if_all_were_drawn(text, state):
     counts, alpha = STATES[state]
     found = Desk(text, counts, alpha).answers(20_000)
-    assert same_law(found, plain_answers(counts, alpha, POLICIES[text])) > FALSE_ALARM
+    assert plain.same_law(found, plain_answers(counts, alpha, POLICIES[text])) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("state", ["all in doubt", "hardly any is permissible", "two risks", "nothing seen"])
 def test_the_comparison_would_notice_another_slack(state):
     counts, alpha = STATES[state]
-    assert same_law(Desk("slack-ts", counts, alpha).answers(20_000), plain_answers(counts, alpha, 0.0)) < 1e-9
+    assert plain.same_law(Desk("slack-ts", counts, alpha).answers(20_000), plain_answers(counts, alpha, 0.0)) < 1e-9
 
 
 @pytest.mark.parametrize("bar", [0.02, 0.3, 0.5, 0.7, 0.97])
@@ -132,7 +125,7 @@ def test_the_comparison_would_notice_another_slack(state):
 def test_who_is_played_does_not_depend_on_the_bar(text, bar):
     counts, alpha = STATES["all in doubt"]
     found = Desk(text, counts, alpha, seed=2).answers(10_000, bar=bar)
-    assert same_law(found, plain_answers(counts, alpha, POLICIES[text])) > FALSE_ALARM
+    assert plain.same_law(found, plain_answers(counts, alpha, POLICIES[text])) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("when_none", ["hold", "least_risky"])
@@ -146,7 +139,7 @@ def test_an_arm_that_waits_for_outcomes_is_not_given(text, when_none):
     assert found[WAIT] > 1_000
     assert found[1] == found[4] == 0
     expected = plain_answers(counts, alpha, POLICIES[text], available=available, rule=when_none)
-    assert same_law(found, expected) > FALSE_ALARM
+    assert plain.same_law(found, expected) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("count", [33, 1_000])

@@ -49,6 +49,7 @@ def test_other_addresses_need_a_key_before(tmp_path):
     assert refused.stdout == ""
     assert "safebandit key new" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
     made = safebandit("key", "new", "me", "--role", "admin", "--db", database)
     with Service(database, "--host", "0.0.0.0", key=made.stdout.strip()) as service:
         assert service.url.startswith("http://0.0.0.0:")
@@ -70,6 +71,9 @@ def test_a_port_that_is_taken_is_one_line(tmp_path):
     assert done.stdout == ""
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    # No key was made that nobody saw.
+    with Service(tmp_path / "trials.db") as service:
+        assert service.get("/v1/trials") == (200, [])
 
 
 @pytest.mark.parametrize(

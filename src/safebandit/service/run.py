@@ -6,6 +6,7 @@ import ipaddress
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import uvicorn
@@ -35,9 +36,12 @@ def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], No
     """Serve until a signal comes; the exit status. What people need to know is said once, when it can be reached."""
     log_to_stderr()
     loopback = _is_loopback(place.host)
-    with Ledger(place.database) as ledger:
-        first_key = _first_key(Keys(ledger), loopback, place)
+    if not loopback and _is_missing(place.database):
+        raise _no_key(place)
+    # The key is made once the port is taken: where that fails it would never be shown.
     with _listen(place) as listener:
+        with Ledger(place.database) as ledger:
+            first_key = _first_key(Keys(ledger), loopback, place)
         host = f"[{place.host}]" if ":" in place.host else place.host
         say(f"safebandit serves http://{host}:{listener.getsockname()[1]} (database: {_shown(place.database)})")
         if first_key is not None:
@@ -83,11 +87,21 @@ def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
     """The text of an admin's key, where there is no key yet; a service that others can reach needs one before."""
     known = keys.all()
     if not loopback and not any(key.works for key in known):
-        raise RecordError(
-            f"{place.host} can be reached by others, and the database has no key that works; "
-            f"create one first: safebandit key new NAME --role admin --db {_shown(place.database)}"
-        )
+        raise _no_key(place)
     return None if known else keys.create(FIRST_KEY, "admin")[1]
+
+
+def _no_key(place: Place) -> RecordError:
+    return RecordError(
+        f"{place.host} can be reached by others, and the database has no key that works; "
+        f"create one first: safebandit key new NAME --role admin --db {_shown(place.database)}"
+    )
+
+
+def _is_missing(database: str) -> bool:
+    """Whether the database is a file that does not exist yet: opening it would make one."""
+    url = read_url(database)
+    return url.drivername == "sqlite" and not Path(str(url.database)).exists()
 
 
 def _shown(database: str) -> str:
