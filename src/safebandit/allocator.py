@@ -76,9 +76,11 @@ class Allocator:
         self._counted = ["asked", "reward", *self._risk_fields]
         self._known = (self.policy, self.memory, self.limits)
         self._kernels.begin(*self._known)
+        self._before = self.memory.streams.copy(), self.memory.notes.copy()
 
     def decide(self, t: int) -> tuple[int, bool]:
         """The arm of round t, by number (HOLD or WAIT: none), and whether no arm was permissible."""
+        self._before = self.memory.streams.copy(), self.memory.notes.copy()
         k, none = self._kernels.decide(*self._known, t)
         return int(k), bool(none)
 
@@ -91,10 +93,14 @@ class Allocator:
         return consider(self.policy, self.memory, t, self.limits)
 
     def hold_reason(self, code: int, t: int) -> str:
-        """Why `decide` gave no arm."""
+        """Why `decide` gave no arm just now."""
         if code == WAIT:
             return "every arm that may be given waits for outcomes of units already given it; tell those first"
-        return self.explain(t).why
+        # From the random numbers that it had: a risk that is drawn again is another one.
+        streams, notes = self._before
+        notes["changed"] = EVERY
+        before = self.memory._replace(streams=streams, notes=notes)
+        return explain_state(self.policy, before, t, self.limits, self.arms, self.risks).why
 
     def chances(self, t: int, number: int) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn, else from draws of decision `number`.

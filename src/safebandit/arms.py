@@ -63,9 +63,9 @@ EVERY, NONE = 0, -1
 NEVER = 1 << 62
 
 # Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known. Of a
-# steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar. `mark`
-# is of a block of drawn arms the chance that none exceeds the bar, kept at its first arm (0 where it is not known), and
-# of an arm of a mixture the round in which its indices were computed, 0 if it has learnt since.
+# steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar and
+# counts. `mark` is of a block of drawn arms the chance that none does, kept at its first arm (0 where it is not known),
+# and of an arm of a mixture the round in which its indices were computed, 0 if it has learnt since.
 FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("mark", "f8")])
 BLOCK = 32
 

@@ -244,3 +244,24 @@ def test_the_explained_arm_is_the_arm_that_is_given(text):
             reward, risk = (random.random(2) < (0.5, 0.25)).astype(int).tolist()
             for each in (trial, *copies):
                 each.tell(unit.id, reward=reward, risk=risk)
+
+
+@pytest.mark.parametrize("text", POLICIES)
+def test_a_hold_is_explained_by_the_draws_that_made_it(text):
+    trial, held = Trial(2, 0.3, text, seed=3), 0
+    for _ in range(40):
+        explained = trial.explain()
+        unit = trial.ask()
+        if unit.held and not trial.pending:
+            held += 1
+            assert unit.reason == explained.why
+            assert "no arm is permissible" in unit.reason
+        elif not unit.held:
+            trial.tell(unit.id, reward=1, risk=1)
+    assert held > 5
+
+
+@pytest.mark.parametrize("t", [2**61, 2**62, 2**63 - 1])
+def test_rounds_beyond_all_bounds_are_answered(t):
+    k, _ = Desk("slack-ts", [(10, 5, 2), (10, 4, 1)], 0.3).decide(t)
+    assert k in (0, 1)

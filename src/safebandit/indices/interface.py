@@ -120,28 +120,31 @@ def drawn(index: object) -> bool:
 
 @generic
 def tells_chances(index: object) -> bool:
-    """Whether a drawn index carries the chance that it lies below a number, so that it need not be drawn every time."""
-    raise NotImplementedError
+    """Whether a drawn index carries the chance that it lies below a number, so that it need not be drawn every time.
 
-
-@generic
-def chance_nearly_permitted(index: object, seen: Seen, later: int, alpha: float) -> float:
-    """The chance that a drawn index is near alpha: so low that L <= alpha in round `later`, or a little higher.
-
-    No L <= alpha of an earlier round is not near; there, L is near where it is at most `nearly_permitted`.
+    An index that is derived from such a one, but drawn in another way, must say that it does not.
     """
     raise NotImplementedError
 
 
 @generic
-def nearly_permitted(index: object, seen: Seen, t: int, later: int, alpha: float) -> float:
-    """Up to which number, alpha or more, L is near alpha in round t."""
+def chance_near(index: object, seen: Seen, later: int, alpha: float) -> float:
+    """The chance that a drawn risk is near alpha: so low that L <= alpha in round `later`, or a little higher.
+
+    In earlier rounds L <= alpha for near risks only.
+    """
+    raise NotImplementedError
+
+
+@generic
+def lower_if(index: object, near: bool, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> float:
+    """L in round t, given that the drawn risk is near alpha, or that it is not."""
     raise NotImplementedError
 
 
 @generic
 def permits_if_near(index: object, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> bool:
-    """Whether L <= alpha in round t, given that L is near it; `own[DRAWN]` is then L, or NaN if it was not drawn."""
+    """Whether L <= alpha in round t, given that the drawn risk is near; `own[DRAWN]` is then L, NaN if not drawn."""
     raise NotImplementedError
 
 

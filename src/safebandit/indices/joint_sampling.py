@@ -190,7 +190,7 @@ def _draw_other(index: Any, state: State, arm: Any) -> None:
     """Draw an arm that does not exceed the bar, or does so and failed its test."""
     seen, bar = arm.reward, state.notes.bar
     share, below = share_standing(index, arm, bar), seen.own[BELOW]
-    if share < 1.0 and uniform(state.stream) * (1.0 - share * (1.0 - below)) >= below:
+    if share < 1.0 and uniform(state.stream) * (1.0 - share + share * below) >= below:
         arm.index = seen.mean
         arm.ceiling = SETTLED
     else:

@@ -23,12 +23,12 @@ from safebandit.indices.bar import (
 from safebandit.indices.contest import best_of_drawn
 from safebandit.indices.interface import (
     best,
-    chance_nearly_permitted,
+    chance_near,
     described,
     drawn,
     learn,
     lower,
-    nearly_permitted,
+    lower_if,
     permits_if_near,
     reveal,
     start,
@@ -37,7 +37,7 @@ from safebandit.indices.interface import (
     width,
 )
 from safebandit.indices.rivals import larger_of_rivals, reveal_rivals
-from safebandit.streams import Stream, beta, beta_below
+from safebandit.streams import Stream, beta, beta_above, beta_below
 
 
 @described(
@@ -177,15 +177,15 @@ def sampled_risk_is_drawn(index: SampledRisk) -> bool:
 
 @inlined
 def _near_risk(index: SampledRisk, seen: Seen, later: int, alpha: float) -> float:
-    """Up to which drawn risk L is near alpha: to one digit of 16, so that it seldom changes."""
-    shift = _shift(index, seen, later)
+    """Up to which drawn risk is near alpha; the slack is rounded up to one digit of 16, so that this seldom changes."""
+    shift = min(1.0, _shift(index, seen, later))
     if shift > 0.0:
         mantissa, exponent = math.frexp(shift)
         shift = math.ldexp(math.ceil(16.0 * mantissa) / 16.0, exponent)
     return min(1.0, alpha + shift)
 
 
-@chance_nearly_permitted.register(SampledRisk)
+@chance_near.register(SampledRisk)
 def sampled_risk_chance_near(index: SampledRisk, seen: Seen, later: int, alpha: float) -> float:
     most = _near_risk(index, seen, later, alpha)
     if most >= 1.0:
@@ -193,9 +193,12 @@ def sampled_risk_chance_near(index: SampledRisk, seen: Seen, later: int, alpha: 
     return 1.0 - chance_above(seen, most) if most > 0.0 else 0.0
 
 
-@nearly_permitted.register(SampledRisk)
-def sampled_risk_near(index: SampledRisk, seen: Seen, t: int, later: int, alpha: float) -> float:
-    return _near_risk(index, seen, later, alpha) - _shift(index, seen, t)
+@lower_if.register(SampledRisk)
+def sampled_risk_lower_if(
+    index: SampledRisk, near: bool, seen: Seen, t: int, later: int, alpha: float, stream: Stream
+) -> float:
+    most, a, b = _near_risk(index, seen, later, alpha), seen.ones + 1.0, seen.plays - seen.ones + 1.0
+    return (beta_below(stream, a, b, most) if near else beta_above(stream, a, b, most)) - _shift(index, seen, t)
 
 
 @permits_if_near.register(SampledRisk)
@@ -205,7 +208,5 @@ def sampled_risk_permits_if_near(
     if index.slack == 0.0:
         seen.own[DRAWN] = math.nan
         return True
-    most = _near_risk(index, seen, later, alpha)
-    risk = beta_below(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, most)
-    seen.own[DRAWN] = risk - _shift(index, seen, t)
+    seen.own[DRAWN] = lower_if(index, True, seen, t, later, alpha, stream)
     return bool(seen.own[DRAWN] <= alpha)

@@ -1,8 +1,9 @@
 """Thompson sampling behind a gate that is drawn, too, without drawing every arm.
 
-An arm counts if the draw of its reward exceeds the bar and the draws of its risks are permissible. They are drawn apart
-from each other, so that the chance of this is a product, and who counts is found as it is found who exceeds the bar.
-Where that is one arm nothing is drawn; only where no arm counts, all are.
+An arm counts if the draw of its reward exceeds the bar and the draws of its risks are near their limits: permissible in
+this round, or in one of the next. They are drawn apart from each other, so that the chance of this is a product, and
+who counts is found as it is found who exceeds the bar. Where that is one arm, its reward is not drawn; only where no
+arm counts and is permissible, all are drawn.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import EVERY, NONE, Numbers, State, at, set_reach
+from safebandit.arms import EVERY, NEVER, NONE, Numbers, State, at, set_reach
 from safebandit.dispatch import generic, inlined, woven
 from safebandit.indices.bar import (
     BELOW,
@@ -24,7 +25,7 @@ from safebandit.indices.bar import (
     set_bar,
     standing,
 )
-from safebandit.indices.interface import chance_nearly_permitted, lower, nearly_permitted, permits_if_near
+from safebandit.indices.interface import chance_near, lower, lower_if, permits_if_near
 from safebandit.indices.sampling import SampledRisk
 from safebandit.policies.interface import HOLD, LEAST_RISKY, WAIT, Limits
 from safebandit.policies.parts import gate_round, when_none_permissible
@@ -51,9 +52,15 @@ def gate_standing(gate: Gate, arm: Any) -> float:
 @woven
 def _chance_near(gate: Any, arm: Any) -> float:
     """The chance that all risks of the arm are near their limits."""
+    return _chance_near_from(gate, arm, 0)
+
+
+@woven
+def _chance_near_from(gate: Any, arm: Any, first: int) -> float:
+    """The same of the risks from one on."""
     chance = 1.0
-    for j in range(len(gate.limits)):
-        chance *= chance_nearly_permitted(gate.safety, at(arm.risk, j), gate.later, gate.limits[j])
+    for j in range(first, len(gate.limits)):
+        chance *= chance_near(gate.safety, at(arm.risk, j), gate.later, gate.limits[j])
     return chance
 
 
@@ -115,7 +122,7 @@ def _gate_of(safety: Any, state: State, t: int, limits: Limits) -> Gate:
     if notes.changed == EVERY or clock > notes.until:
         # The next power of two: it must not depend on when it was asked for.
         notes.until = 1
-        while notes.until < clock:
+        while notes.until < min(clock, NEVER):
             notes.until *= 2
         for k in range(state.size):
             arm = at(state.first, k)
@@ -150,7 +157,7 @@ def _opens(gate: Any, arm: Any, state: State, chance: float) -> bool:
 def _opens_below(gate: Any, arm: Any, state: State) -> bool:
     """The same of an arm that does not count above the bar; if it is open, its draw is below the bar."""
     below, near = arm.reward.own[BELOW], _chance_near(gate, arm)
-    return _opens(gate, arm, state, near * below / (1.0 - near * (1.0 - below)))
+    return _opens(gate, arm, state, near * below / (1.0 - near + near * below))
 
 
 @inlined
@@ -187,29 +194,40 @@ def _someone_waits(gate: Any, state: State) -> bool:
 
 @woven
 def _draw_risks(gate: Any, arm: Any, state: State) -> None:
-    """Draw the risks of an arm, which are known to be near their limits or not, where that was not done.
+    """Draw the risks of an arm that is known to be open or shut, where that was not done.
 
+    An arm that is shut without a draw has a risk that is not near: found in turn, and risks behind it are free.
     `excess` is then how far the drawn risk index lies above its limit; of several risks, the one that does so most.
     """
     if math.isnan(at(arm.risk, 0).own[DRAWN]):
-        near = arm.excess == OPEN
-        while _draw_risks_freely(gate, arm, state) != near:
-            pass
-    arm.excess = -np.inf
-    for j in range(len(gate.limits)):
-        arm.excess = max(arm.excess, at(arm.risk, j).own[DRAWN] - gate.limits[j])
+        sought, free = arm.excess == SHUT, False
+        for j in range(len(gate.limits)):
+            risk, limit, near = at(arm.risk, j), gate.limits[j], True
+            if sought and not free:
+                last, chance = j == len(gate.limits) - 1, chance_near(gate.safety, risk, gate.later, limit)
+                some = 1.0 - _chance_near_from(gate, arm, j)
+                near = not (last or uniform(state.stream) * some < 1.0 - chance)
+            if free:
+                risk.own[DRAWN] = lower(gate.safety, risk, gate.t, limit, state.stream)
+            else:
+                risk.own[DRAWN] = lower_if(gate.safety, near, risk, gate.t, gate.later, limit, state.stream)
+            free = free or not near
+    _note_excess(gate, arm)
 
 
 @woven
-def _draw_risks_freely(gate: Any, arm: Any, state: State) -> bool:
-    """Draw the risks of an arm of which nothing is known; whether all are near their limits."""
-    near = True
+def _draw_risks_freely(gate: Any, arm: Any, state: State) -> None:
+    """Draw the risks of an arm of which nothing is known."""
     for j in range(len(gate.limits)):
-        risk, limit = at(arm.risk, j), gate.limits[j]
-        risk.own[DRAWN] = lower(gate.safety, risk, gate.t, limit, state.stream)
-        if not risk.own[DRAWN] <= nearly_permitted(gate.safety, risk, gate.t, gate.later, limit):
-            near = False
-    return near
+        risk = at(arm.risk, j)
+        risk.own[DRAWN] = lower(gate.safety, risk, gate.t, gate.limits[j], state.stream)
+
+
+@woven
+def _note_excess(gate: Any, arm: Any) -> None:
+    arm.excess = -np.inf
+    for j in range(len(gate.limits)):
+        arm.excess = max(arm.excess, at(arm.risk, j).own[DRAWN] - gate.limits[j])
 
 
 @look_together.register(SampledRisk)

@@ -61,7 +61,10 @@ def _does_not_ask_how_they_depend(policy: object) -> None:
 
 @generic
 def reveal(policy: object, state: State, winner: int, t: int) -> None:
-    """For people: write into every permitted arm's `index` the number it was drawn, also where `choose` needed none."""
+    """For people: write into every permitted arm's `index` the number it was drawn, also where `choose` needed none.
+
+    Where `look` has written it already, nothing is left to do.
+    """
     raise NotImplementedError
 
 
@@ -75,6 +78,6 @@ def look(policy: object, state: State, t: int, limits: Limits, table: Numbers) -
     """For people: write whether each arm is permissible (0 or 1), its reward index, the probability that it is played,
     where the policy mixes arms, and its risk indices.
 
-    What is drawn is left as NaN; a reward index that was drawn is in the arm's `index` after `choose` and `reveal`.
+    A reward index that is drawn may be left as NaN: it is in the arm's `index` after `choose` and `reveal`.
     """
     raise NotImplementedError
