@@ -363,4 +363,6 @@ def test_several_risks_have_a_panel_and_a_field_each(visits, service):
     page.get_by_label("Risk: nausea").first.fill("1")
     page.get_by_role("button", name="Tell the outcome").click()
     expect(page.locator("#tell-said")).to_contain_text('unit next: risk "nausea" 1')
+    # Its text is there before its style is.
+    page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
