@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -130,16 +131,19 @@ class Service:
             return False
 
     def request(self, method: str, path: str, body: Any = None, *, key: str | None = None) -> tuple[int, Any]:
-        """The status and the answer, read if it is JSON."""
+        """The status and the answer, read if it is JSON; a ConnectionError if it did not come whole."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {key or self.key}", "Content-Type": "application/json"}
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=SECONDS) as response:
+            try:
+                response = urllib.request.urlopen(request, timeout=SECONDS)
+            except urllib.error.HTTPError as refused:
+                response = refused
+            with response:
                 return response.status, _read(response)
-        except urllib.error.HTTPError as refused:
-            with refused:
-                return refused.code, _read(refused)
+        except http.client.HTTPException as cut:
+            raise ConnectionError(f"the service hung up before its answer was whole: {cut!r}") from cut
 
     def get(self, path: str, *, key: str | None = None) -> tuple[int, Any]:
         return self.request("GET", path, key=key)

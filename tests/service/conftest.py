@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import socket
-import sys
 import threading
-import types
 
 import httpx
 import pytest
@@ -16,7 +13,7 @@ import uvicorn
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
 from safebandit.service.limits import Limits
-from servers.service import ask_again_until
+from servers.service import SECONDS, ask_again_until
 
 # No test is to be slowed down by what another one did.
 WIDE = Limits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)
@@ -68,20 +65,30 @@ def serving(database, limits: Limits = WIDE):
         listener.close()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _export():
-    """A stand-in, for as long as there is no export."""
-    if importlib.util.find_spec("safebandit.record.export") is not None:
-        yield
-        return
-    module = types.ModuleType("safebandit.record.export")
-    module.export = lambda ledger, name, kind: f"{name} {kind} {ledger.state(name).number}".encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "safebandit.record.export", module)
-        yield
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("served") / "trials.db") as made:
         yield made
+
+
+@pytest.fixture
+def cutting():
+    """The address of a service that hangs up in the middle of its first answer, and then gives it whole."""
+    whole = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[]"
+
+    def answer() -> None:
+        for said in (whole[:-2], whole):
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(said)
+                connection.shutdown(socket.SHUT_WR)
+                # What is left unread when a connection closes would become a reset instead of an end.
+                while connection.recv(65536):
+                    pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(SECONDS)
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()

@@ -192,6 +192,11 @@ def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_doubles(connect, 
     assert {unit.id: unit.arm for unit in given} == {unit.id: live.ask(unit.id).arm for unit in given}
 
 
+def test_an_answer_that_is_cut_is_asked_for_again(cutting):
+    with sb.Client(cutting, "sb_x") as client:
+        assert client.trials() == []
+
+
 def test_what_cannot_be_repeated_is_not_sent_again(connect):
     live = new_trial(connect())
     live.ask("1")

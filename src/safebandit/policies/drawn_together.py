@@ -46,18 +46,12 @@ class Gate(NamedTuple):
 
 @standing.register(Gate)
 def gate_standing(gate: Gate, arm: Any) -> float:
-    return _chance_near(gate, arm)
+    return _chance_near(gate, arm, 0)
 
 
 @woven
-def _chance_near(gate: Any, arm: Any) -> float:
-    """The chance that all risks of the arm are near their limits."""
-    return _chance_near_from(gate, arm, 0)
-
-
-@woven
-def _chance_near_from(gate: Any, arm: Any, first: int) -> float:
-    """The same of the risks from one on."""
+def _chance_near(gate: Any, arm: Any, first: int) -> float:
+    """The chance that all risks of the arm, from the first on, are near their limits."""
     chance = 1.0
     for j in range(first, len(gate.limits)):
         chance *= chance_near(gate.safety, at(arm.risk, j), gate.later, gate.limits[j])
@@ -156,7 +150,7 @@ def _opens(gate: Any, arm: Any, state: State, chance: float) -> bool:
 @woven
 def _opens_below(gate: Any, arm: Any, state: State) -> bool:
     """The same of an arm that does not count above the bar; if it is open, its draw is below the bar."""
-    below, near = arm.reward.own[BELOW], _chance_near(gate, arm)
+    below, near = arm.reward.own[BELOW], _chance_near(gate, arm, 0)
     return _opens(gate, arm, state, near * below / (1.0 - near + near * below))
 
 
@@ -187,7 +181,7 @@ def _someone_waits(gate: Any, state: State) -> bool:
     found = False
     for k in range(state.size):
         arm = at(state.first, k)
-        if arm.available == 0 and _opens(gate, arm, state, _chance_near(gate, arm)):
+        if arm.available == 0 and _opens(gate, arm, state, _chance_near(gate, arm, 0)):
             found = True
     return found
 
@@ -205,14 +199,16 @@ def _draw_risks(gate: Any, arm: Any, state: State) -> None:
             risk, limit, near = at(arm.risk, j), gate.limits[j], True
             if sought and not free:
                 last, chance = j == len(gate.limits) - 1, chance_near(gate.safety, risk, gate.later, limit)
-                some = 1.0 - _chance_near_from(gate, arm, j)
+                some = 1.0 - _chance_near(gate, arm, j)
                 near = not (last or uniform(state.stream) * some < 1.0 - chance)
             if free:
                 risk.own[DRAWN] = lower(gate.safety, risk, gate.t, limit, state.stream)
             else:
                 risk.own[DRAWN] = lower_if(gate.safety, near, risk, gate.t, gate.later, limit, state.stream)
             free = free or not near
-    _note_excess(gate, arm)
+    arm.excess = -np.inf
+    for j in range(len(gate.limits)):
+        arm.excess = max(arm.excess, at(arm.risk, j).own[DRAWN] - gate.limits[j])
 
 
 @woven
@@ -221,13 +217,6 @@ def _draw_risks_freely(gate: Any, arm: Any, state: State) -> None:
     for j in range(len(gate.limits)):
         risk = at(arm.risk, j)
         risk.own[DRAWN] = lower(gate.safety, risk, gate.t, gate.limits[j], state.stream)
-
-
-@woven
-def _note_excess(gate: Any, arm: Any) -> None:
-    arm.excess = -np.inf
-    for j in range(len(gate.limits)):
-        arm.excess = max(arm.excess, at(arm.risk, j).own[DRAWN] - gate.limits[j])
 
 
 @look_together.register(SampledRisk)
