@@ -11,7 +11,7 @@ import pytest
 import safebandit
 from safebandit import DoublyOptimistic, Instance, KLLower, KLUpper, Result, extend, instance_by_name, rerun, simulate
 from safebandit import execution as module
-from safebandit.errors import PolicyError, SafebanditError, SimulationError
+from safebandit.errors import InstanceError, PolicyError, SafebanditError, SimulationError
 from safebandit.kernel import Trials
 from safebandit.simulation import checkpoint_times
 
@@ -53,6 +53,14 @@ def test_workers_and_chunks_change_nothing(drug, monkeypatch, workers, chunk_rou
     again = simulate(DRUG, POLICIES, horizon=2_000, trials=24, seed=5, workers=workers)
     assert_same(again.by_policy, drug.by_policy)
     assert again.same_trials(drug)
+
+
+def test_an_instance_may_be_named(drug):
+    assert simulate("drug-trial", POLICIES, horizon=2_000, trials=24, seed=5).same_trials(drug)
+    with refused('did you mean "drug-trial"?', InstanceError):
+        simulate("drug-trail", "docb", horizon=10, trials=1)
+    with refused("got list; make one: Instance.bernoulli(", InstanceError):
+        simulate([0.1, 0.2], "docb", horizon=10, trials=1)
 
 
 def test_a_trial_does_not_depend_on_how_many_there_are(drug):

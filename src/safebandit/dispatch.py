@@ -41,6 +41,8 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Untyped on purpose: Numba's own hints do not know all of its options.
 _njit: Any = numba.njit
 _config: Any = numba.config
+# Of a piece that only compiled code calls: entries for Python and C would each hold a copy of it.
+WITHIN: Any = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 UNUSED_AFTER_DAYS = 30
 
 
@@ -132,7 +134,7 @@ def inlined(function: F) -> F:
 
 def woven(function: F) -> F:
     """A piece of a policy that takes indices, perhaps a user's own: part of its callers, never kept by itself."""
-    return _njit(forceinline=True, **OPTIONS)(function)
+    return _njit(**WITHIN)(function)
 
 
 def spliced(function: F) -> F:
@@ -158,8 +160,7 @@ class GenericFunction(Generic[P, R]):
         self.arity = len(inspect.signature(stub).parameters)
         functools.update_wrapper(self, stub)
         _GENERICS.append(self)
-        options: Any = {**OPTIONS, "forceinline": True}
-        overload(self, strict=False, jit_options=options)(self._resolve)
+        overload(self, strict=False, jit_options=WITHIN)(self._resolve)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> R:
         if named:
@@ -200,7 +201,7 @@ class GenericFunction(Generic[P, R]):
             return formula
         if not 1 <= wanted < self.arity:
             raise PolicyError(f"a formula for {self.name} takes 1 to {self.arity} arguments, got {wanted}")
-        inner = _njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(formula)
+        inner = _njit(**WITHIN)(formula)
 
         def padded(*args: Any) -> R:
             return inner(*args[:wanted])

@@ -14,7 +14,7 @@ import numpy as np
 from safebandit.arms import Counts
 from safebandit.errors import ExecutorError, ResultError, SimulationError
 from safebandit.execution import ASSUMED_WORKERS, Means, Progress, run
-from safebandit.instances import Instance
+from safebandit.instances import Instance, as_instance
 from safebandit.keeping import keeper_after, new_keeper
 from safebandit.naming import read_number
 from safebandit.policies import policy_from_text, policy_to_text
@@ -27,7 +27,7 @@ Policies: TypeAlias = str | Sequence[Any] | Mapping[str, Any]
 
 
 def simulate(
-    instance: Instance,
+    instance: Instance | str,
     policies: Policies,
     *,
     horizon: int,
@@ -40,7 +40,7 @@ def simulate(
     resume: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Play `trials` trials of `horizon` rounds under every policy.
+    """Play `trials` trials of `horizon` rounds under every policy, on an instance or the one of a name.
 
     Trial i has its own random numbers, and the n-th play of an arm in it gives the same outcome under every policy.
     Ctrl-C stops the run and keeps the trials that every policy finished. With `keep="summary"` memory does not grow
@@ -55,6 +55,7 @@ def simulate(
     >>> result.policies, result.trials
     (['docb', 'tsbu'], 20)
     """
+    instance = as_instance(instance)
     horizon = at_least("horizon", horizon, 1, "rounds to play")
     trials = at_least("trials", trials, 1, "trials to play")
     seed = at_least("seed", seed, 0, "a whole number that fixes all random numbers")

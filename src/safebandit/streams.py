@@ -153,9 +153,8 @@ def _normal_tail(stream: Stream, magnitude: np.uint64) -> float:
 @inlined
 def gamma(stream: Stream, shape: float) -> float:
     """A Gamma(shape, 1) number by Marsaglia and Tsang's method; shapes below 1 by their power rule."""
-    if shape < 1.0:
-        return gamma_from_one(stream, shape + 1.0) * (1.0 - uniform(stream)) ** (1.0 / shape)
-    return gamma_from_one(stream, shape)
+    drawn = gamma_from_one(stream, shape + 1.0 if shape < 1.0 else shape)
+    return drawn * (1.0 - uniform(stream)) ** (1.0 / shape) if shape < 1.0 else drawn
 
 
 @inlined
@@ -174,7 +173,8 @@ def gamma_from_one(stream: Stream, shape: float) -> float:
             return b * v
 
 
-@inlined
+# Called, not inlined: callers have several, and copies of two gammas each would take longer to compile and to run.
+@compiled
 def beta(stream: Stream, a: float, b: float) -> float:
     """A Beta(a, b) number, as the share of one of two gammas; uniform where a = b = 1."""
     if a == 1.0 and b == 1.0:
@@ -183,7 +183,7 @@ def beta(stream: Stream, a: float, b: float) -> float:
     return x / (x + gamma(stream, b))
 
 
-@inlined
+@compiled
 def beta_above(stream: Stream, a: float, b: float, bar: float) -> float:
     """A Beta(a, b) number, a and b at least 1, given that it exceeds `bar`: by trying, where that succeeds soon."""
     n = a + b

@@ -24,7 +24,7 @@ import numpy as np
 from safebandit.arms import Numbers
 from safebandit.bounds import divergence, divergence_above, divergence_below
 from safebandit.errors import SimulationError
-from safebandit.instances import Instance
+from safebandit.instances import Instance, as_instance
 from safebandit.limits import write_alpha
 from safebandit.naming import read_number
 
@@ -163,14 +163,14 @@ class Bounds:
         }
 
 
-def bounds_of(instance: Instance) -> Bounds:
-    """The bounds of an instance.
+def bounds_of(instance: Instance | str) -> Bounds:
+    """The bounds of an instance, or of the one of a name.
 
-    >>> from safebandit.instances import instance_by_name
-    >>> bounds = bounds_of(instance_by_name("drug-trial", 0.21))
+    >>> bounds = bounds_of("drug-trial")
     >>> round(bounds.regret_slope), round(bounds.unsafe_slope, 1)
     (137, 81.6)
     """
+    instance = as_instance(instance)
     return Bounds(instance, tuple(_arm(instance, k) for k in range(len(instance.mu))))
 
 

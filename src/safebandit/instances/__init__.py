@@ -2,7 +2,7 @@
 
 from safebandit.instances.instance import Instance
 from safebandit.instances.laws import BernoulliPairs, BetaLaws, FiniteLaws, draw, draw_reward, draw_risk
-from safebandit.instances.named import NAMED, instance_by_name
+from safebandit.instances.named import NAMED, as_instance, instance_by_name
 
 __all__ = [
     "NAMED",
@@ -10,6 +10,7 @@ __all__ = [
     "BetaLaws",
     "FiniteLaws",
     "Instance",
+    "as_instance",
     "draw",
     "draw_reward",
     "draw_risk",

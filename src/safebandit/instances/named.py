@@ -28,6 +28,18 @@ def instance_by_name(text: str, alpha: AnyAlpha | None = None) -> Instance:
     return instance if alpha is None else instance.with_alpha(alpha)
 
 
+def as_instance(given: Instance | str) -> Instance:
+    """An instance, or the one of that name."""
+    if isinstance(given, str):
+        return instance_by_name(given)
+    if not isinstance(given, Instance):
+        raise InstanceError(
+            f"an instance is wanted, or the name of one such as 'drug-trial', got {type(given).__name__}; "
+            "make one: Instance.bernoulli(mu=..., nu=..., alpha=...)"
+        )
+    return given
+
+
 def _step(i: int) -> int:
     number = read_number("i", i, int, InstanceError)
     if not 1 <= number <= 10:
