@@ -10,6 +10,9 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from .chromium import ARGUMENTS, find_chromium
 from .serving import Service, serving
 
+# In milliseconds, and long: the machine may be busy.
+PATIENCE = 120_000
+
 
 def pytest_ignore_collect(collection_path):
     # The summary says that they were not run.
@@ -24,8 +27,7 @@ def service(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def browser():
-    # The machine may be busy.
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield running
@@ -46,7 +48,7 @@ class Visits:
         opened = self.browser.new_context(
             base_url=self.service.url, viewport={"width": width, "height": height}, **context
         )
-        opened.set_default_timeout(30_000)
+        opened.set_default_timeout(PATIENCE)
         self.contexts.callback(opened.close)
         page = opened.new_page()
         page.on("pageerror", lambda error: self.noted.append(f"error: {error}"))
