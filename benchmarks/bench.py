@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from instructions import instructions_per_round
 from load.measure import Load, answered, growth
-from safebandit.policies.catalogue import POLICIES
+from safebandit.core.policies.catalogue import POLICIES
 from speed import kept, machine, picture, report
 from speed.size import FULL, QUICK, TINY, Size
 from speed.sweeps import BARE, Cell, against_arms, against_horizon, bare_loop_alone

@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from safebandit.policies.catalogue import POLICIES
-from safebandit.simulation import simulate
+from safebandit.core.policies.catalogue import POLICIES
+from safebandit.simulation.simulate import simulate
 from speed.limit import BareLoop
 from speed.problems import SEED, drug_trial
 from speed.sweeps import BARE

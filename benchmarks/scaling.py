@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 
-from safebandit.cluster import Cluster, dask_cluster
-from safebandit.instances import instance_by_name
-from safebandit.simulation import default_workers, simulate
+from safebandit.problems import instance_by_name
+from safebandit.simulation.cluster import Cluster, dask_cluster
+from safebandit.simulation.simulate import default_workers, simulate
 
 HORIZON, TRIALS, POLICIES = 50_000, 100, ["docb", "tsbu"]
 ROUNDS = HORIZON * TRIALS * len(POLICIES)

@@ -71,7 +71,7 @@ def test_the_new_index_has_twenty_lines():
 def test_the_example_study_is_a_study():
     import tomllib
 
-    from safebandit.study import Study
+    from safebandit.simulation.study import Study
 
     study = Study.from_dict(tomllib.loads(blocks("docs/guide.md", "toml")[0]))
     assert len(study.instances) == 4

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from load.desk import MEANS, Order
-from safebandit.record import Ledger, Settings
+from safebandit.trials.record import Ledger, Settings
 from servers.postgres import Postgres
 from servers.service import Service
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import safebandit as sb
 from peers.problem import BAYES_UCB, BAYES_UCB_FLAT, KL_UCB, THOMPSON, UCB1
 from peers.runner import Played, answer
-from safebandit.arms import Seen
-from safebandit.bounds import beta_quantile, binomial_tail
-from safebandit.indices import exceeds
+from safebandit.core.arms import Seen
+from safebandit.core.bernoulli import beta_quantile, binomial_tail
+from safebandit.core.indices import exceeds
 
 
 class PlainUCB1(NamedTuple):

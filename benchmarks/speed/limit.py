@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.arms import Counts, Memory, Numbers, at, new_memory, state_of
-from safebandit.dispatch import compiled
-from safebandit.execution import ready_for
-from safebandit.instances import Instance, draw_reward, draw_risk
-from safebandit.policies import begin, choose, learn_reward, learn_risk, widths
-from safebandit.streams import trial_streams
+from safebandit.core.arms import Counts, Memory, Numbers, at, new_memory, state_of
+from safebandit.core.dispatch import compiled
+from safebandit.core.policies import begin, choose, learn_reward, learn_risk, widths
+from safebandit.core.streams import trial_streams
+from safebandit.problems import Instance, draw_reward, draw_risk
+from safebandit.simulation.execution import ready_for
 from speed.problems import SEED
 
 # TSBU is followed for about so long, in slices of so many rounds; what it played by then is told again and again.

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from safebandit.simulation import simulate
-from safebandit.trial import Trial
+from safebandit.simulation.simulate import simulate
+from safebandit.trials.trial import Trial
 from safebandit.version import __version__
 from speed.problems import drug_trial
 from speed.size import Size

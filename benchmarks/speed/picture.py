@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safebandit.plots import COLOURS, MARKERS, new_figure, save
+from safebandit.simulation.plots import COLOURS, MARKERS, new_figure, save
 from speed.kept import Run
 from speed.sweeps import BARE, Cell
 

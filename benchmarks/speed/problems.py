@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from safebandit.instances import Instance, instance_by_name
+from safebandit.problems import Instance, instance_by_name
 
 SEED = 1
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from safebandit.instances import Instance
-from safebandit.simulation import simulate
+from safebandit.problems import Instance
+from safebandit.simulation.simulate import simulate
 from speed.limit import BareLoop
 from speed.problems import SEED, drug_trial, many_arms
 from speed.size import Size

@@ -11,73 +11,73 @@ from typing import TYPE_CHECKING, Any
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
-    from safebandit.client import Client as Client
+    from safebandit.core.indices import IMED as IMED
+    from safebandit.core.indices import BayesLower as BayesLower
+    from safebandit.core.indices import BayesUpper as BayesUpper
+    from safebandit.core.indices import BettingLower as BettingLower
+    from safebandit.core.indices import BettingUpper as BettingUpper
+    from safebandit.core.indices import EmpiricalLower as EmpiricalLower
+    from safebandit.core.indices import EmpiricalUpper as EmpiricalUpper
+    from safebandit.core.indices import HoeffdingLower as HoeffdingLower
+    from safebandit.core.indices import HoeffdingUpper as HoeffdingUpper
+    from safebandit.core.indices import JointDirichlet as JointDirichlet
+    from safebandit.core.indices import JointThompson as JointThompson
+    from safebandit.core.indices import JointUpper as JointUpper
+    from safebandit.core.indices import KLLower as KLLower
+    from safebandit.core.indices import KLUpper as KLUpper
+    from safebandit.core.indices import SampledRisk as SampledRisk
+    from safebandit.core.indices import Thompson as Thompson
+    from safebandit.core.indices import VarianceLower as VarianceLower
+    from safebandit.core.indices import VarianceUpper as VarianceUpper
+    from safebandit.core.indices import evidence as evidence
+    from safebandit.core.indices import lower as lower
+    from safebandit.core.indices import permits as permits
+    from safebandit.core.indices import steady as steady
+    from safebandit.core.indices import upper as upper
+    from safebandit.core.policies import DoublyOptimistic as DoublyOptimistic
+    from safebandit.core.policies import PolicyMixture as PolicyMixture
+    from safebandit.core.policies import bwcr as bwcr
+    from safebandit.core.policies import docb as docb
+    from safebandit.core.policies import empirical_kl as empirical_kl
+    from safebandit.core.policies import joint_dirichlet as joint_dirichlet
+    from safebandit.core.policies import joint_kl as joint_kl
+    from safebandit.core.policies import joint_ts as joint_ts
+    from safebandit.core.policies import klbayes as klbayes
+    from safebandit.core.policies import naive_ts as naive_ts
+    from safebandit.core.policies import pess as pess
+    from safebandit.core.policies import safe_imed as safe_imed
+    from safebandit.core.policies import slack_ts as slack_ts
+    from safebandit.core.policies import topsi as topsi
+    from safebandit.core.policies import tsbu as tsbu
     from safebandit.errors import SafebanditError as SafebanditError
-    from safebandit.indices import IMED as IMED
-    from safebandit.indices import BayesLower as BayesLower
-    from safebandit.indices import BayesUpper as BayesUpper
-    from safebandit.indices import BettingLower as BettingLower
-    from safebandit.indices import BettingUpper as BettingUpper
-    from safebandit.indices import EmpiricalLower as EmpiricalLower
-    from safebandit.indices import EmpiricalUpper as EmpiricalUpper
-    from safebandit.indices import HoeffdingLower as HoeffdingLower
-    from safebandit.indices import HoeffdingUpper as HoeffdingUpper
-    from safebandit.indices import JointDirichlet as JointDirichlet
-    from safebandit.indices import JointThompson as JointThompson
-    from safebandit.indices import JointUpper as JointUpper
-    from safebandit.indices import KLLower as KLLower
-    from safebandit.indices import KLUpper as KLUpper
-    from safebandit.indices import SampledRisk as SampledRisk
-    from safebandit.indices import Thompson as Thompson
-    from safebandit.indices import VarianceLower as VarianceLower
-    from safebandit.indices import VarianceUpper as VarianceUpper
-    from safebandit.indices import evidence as evidence
-    from safebandit.indices import lower as lower
-    from safebandit.indices import permits as permits
-    from safebandit.indices import steady as steady
-    from safebandit.indices import upper as upper
-    from safebandit.instances import Instance as Instance
-    from safebandit.instances import instance_by_name as instance_by_name
-    from safebandit.policies import DoublyOptimistic as DoublyOptimistic
-    from safebandit.policies import PolicyMixture as PolicyMixture
-    from safebandit.policies import bwcr as bwcr
-    from safebandit.policies import docb as docb
-    from safebandit.policies import empirical_kl as empirical_kl
-    from safebandit.policies import joint_dirichlet as joint_dirichlet
-    from safebandit.policies import joint_kl as joint_kl
-    from safebandit.policies import joint_ts as joint_ts
-    from safebandit.policies import klbayes as klbayes
-    from safebandit.policies import naive_ts as naive_ts
-    from safebandit.policies import pess as pess
-    from safebandit.policies import safe_imed as safe_imed
-    from safebandit.policies import slack_ts as slack_ts
-    from safebandit.policies import topsi as topsi
-    from safebandit.policies import tsbu as tsbu
-    from safebandit.results import Result as Result
-    from safebandit.simulation import extend as extend
-    from safebandit.simulation import rerun as rerun
-    from safebandit.simulation import simulate as simulate
-    from safebandit.study import Study as Study
-    from safebandit.trial import Trial as Trial
+    from safebandit.problems import Instance as Instance
+    from safebandit.problems import instance_by_name as instance_by_name
+    from safebandit.service.client import Client as Client
+    from safebandit.simulation.results import Result as Result
+    from safebandit.simulation.simulate import extend as extend
+    from safebandit.simulation.simulate import rerun as rerun
+    from safebandit.simulation.simulate import simulate as simulate
+    from safebandit.simulation.study import Study as Study
+    from safebandit.trials.trial import Trial as Trial
 
 _HOMES = {
-    "client": ["Client"],
+    "service.client": ["Client"],
     "errors": ["SafebanditError"],
-    "indices": [
+    "core.indices": [
         "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "EmpiricalLower", "EmpiricalUpper",
         "HoeffdingLower", "HoeffdingUpper", "IMED", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
         "KLUpper", "SampledRisk", "Thompson", "VarianceLower", "VarianceUpper", "evidence", "lower", "permits",
         "steady", "upper",
     ],
-    "instances": ["Instance", "instance_by_name"],
-    "policies": [
+    "problems": ["Instance", "instance_by_name"],
+    "core.policies": [
         "DoublyOptimistic", "PolicyMixture", "bwcr", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts",
         "klbayes", "naive_ts", "pess", "safe_imed", "slack_ts", "topsi", "tsbu",
     ],
-    "results": ["Result"],
-    "simulation": ["extend", "rerun", "simulate"],
-    "study": ["Study"],
-    "trial": ["Trial"],
+    "simulation.results": ["Result"],
+    "simulation.simulate": ["extend", "rerun", "simulate"],
+    "simulation.study": ["Study"],
+    "trials.trial": ["Trial"],
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -9,7 +9,7 @@ from peers.problem import BAYES_UCB, BAYES_UCB_FLAT, KL_UCB, MU, POLICIES, UCB1,
 from peers.runner import rewards_of, trial_by_trial
 from peers.tables import Measured, apart
 
-from .. import plain
+from ..core import plain
 
 PLAYS = np.array([1.0, 1.0, 3.0, 20.0, 20.0, 400.0, 9_000.0])
 ONES = np.array([0.0, 1.0, 3.0, 13.0, 0.0, 171.0, 4_833.0])

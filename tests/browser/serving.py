@@ -9,9 +9,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from safebandit.record import Ledger, Settings
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
+from safebandit.trials.record import Ledger, Settings
 
 HEADERS = {b"content-security-policy": b"default-src 'self'", b"referrer-policy": b"no-referrer"}
 

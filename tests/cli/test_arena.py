@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import safebandit as sb
-from safebandit.arena import COLLECTION
+from safebandit.studies.arena import COLLECTION
 
 COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()", "arena"]
 SOME = ["--instance", "dominated-two", "--instance", "bayes-schedules", "--policy", "docb"]

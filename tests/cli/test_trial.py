@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from safebandit.cli import main
-from safebandit.record import Ledger
+from safebandit.trials.record import Ledger
 
 COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
 
@@ -407,7 +407,7 @@ def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
     process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
     # The third run to finish interrupts its own process: no clock is involved.
     code = (
-        "import os, signal, safebandit.record.rehearsal as r\n"
+        "import os, signal, safebandit.trials.record.rehearsal as r\n"
         "play, count = r._run, []\n"
         "def run(*given):\n"
         "    count.append(1)\n"

@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import pytest
 import sqlalchemy as sa
 
-from safebandit.record import Ledger, Settings
-from safebandit.record.database import units
-from safebandit.record.overview import ArmOverview, Overview
 from safebandit.service.page import charts, views
 from safebandit.service.page.charts import Allocation
+from safebandit.trials.record import Ledger, Settings
+from safebandit.trials.record.database import units
+from safebandit.trials.record.overview import ArmOverview, Overview
 
 
 def arm(name, plays=10, *, permissible=True, reward=0.5, risks=(0.1,), index=0.05, active=True):

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 import safebandit as sb
-from safebandit import connection
 from safebandit.errors import AccessError, ConflictError, NotFoundError, PolicyError, RecordError, TrialError
-from safebandit.record.writing import Writing
+from safebandit.service import connection
+from safebandit.trials.record.writing import Writing
 
 NAMES = itertools.count()
 

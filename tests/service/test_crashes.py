@@ -4,8 +4,8 @@ import random
 import threading
 from collections import Counter
 
-from safebandit.record import Ledger
-from safebandit.record.verification import verify
+from safebandit.trials.record import Ledger
+from safebandit.trials.record.verification import verify
 from servers.service import Service, ask_again_until
 
 KILLS = 20

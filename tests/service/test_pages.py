@@ -6,13 +6,13 @@ import httpx
 import pytest
 
 from safebandit.errors import RecordError
-from safebandit.record import Settings
-from safebandit.record.events import now, seal
-from safebandit.record.overview import overview
-from safebandit.record.words import said
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
 from safebandit.service.page import screens, views
+from safebandit.trials.record import Settings
+from safebandit.trials.record.events import now, seal
+from safebandit.trials.record.overview import overview
+from safebandit.trials.record.words import said
 
 from ..browser.serving import serving
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import httpx
 
-from safebandit.record.ledger import Ledger
-from safebandit.record.verification import verify
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.verification import verify
 from servers.service import Service, ask_again_until
 
 from .test_guards import sample

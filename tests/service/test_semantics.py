@@ -8,7 +8,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from safebandit.record import verification
+from safebandit.trials.record import verification
 
 
 def events_of(served, path: str) -> list[dict]:

@@ -11,8 +11,8 @@ from safebandit.cli.completion import complete_arena, complete_policy
 from safebandit.cli.executor import Dask, Workers, chosen_executor
 
 if TYPE_CHECKING:
-    from safebandit.arena import Arena
-    from safebandit.arena.plan import Task
+    from safebandit.studies.arena import Arena
+    from safebandit.studies.arena.plan import Task
 
 
 def arena(
@@ -44,9 +44,9 @@ def arena(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> int:
     """Compare all policies on a fixed collection of instances, in pairs, and write a leaderboard."""
-    from safebandit.arena import run_arena
-    from safebandit.arena.plan import Settings, make_plan
     from safebandit.cli.show import print_json, progress_bar
+    from safebandit.studies.arena import run_arena
+    from safebandit.studies.arena.plan import Settings, make_plan
 
     if list_only:
         _print_list(make_plan(instance or [], policy or None, Settings(baseline, horizon, trials, seed, quick)))

@@ -9,10 +9,10 @@ import typer
 
 from safebandit.cli.completion import complete_instance
 from safebandit.cli.problem import instance_from_flags
-from safebandit.limits import show_alpha
+from safebandit.problems.limits import show_alpha
 
 if TYPE_CHECKING:
-    from safebandit.theory import Bounds
+    from safebandit.problems.theory import Bounds
 
 
 def bounds(
@@ -28,7 +28,7 @@ def bounds(
 ) -> None:
     """Print what theory promises for a problem: upper bounds, lower bound, arm by arm."""
     from safebandit.cli.show import print_json
-    from safebandit.theory import bounds_of
+    from safebandit.problems.theory import bounds_of
 
     flags = {"instance": instance, "mu": mu, "nu": nu or None, "alpha": alpha, "risks": risks}
     found = bounds_of(instance_from_flags(flags))

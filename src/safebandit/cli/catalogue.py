@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.limits import show_alpha
+from safebandit.problems.limits import show_alpha
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
@@ -36,8 +36,8 @@ def policies(json: Json = False) -> None:
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
     """Every policy and index that there is, as the tables and the docs show them."""
-    from safebandit.policies import POLICIES
-    from safebandit.policies.texts import reward_indices, safety_indices
+    from safebandit.core.policies import POLICIES
+    from safebandit.core.policies.texts import reward_indices, safety_indices
 
     listed = [
         {
@@ -57,7 +57,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
 
 def _indices(kinds: dict[str, type]) -> list[dict[str, Any]]:
-    from safebandit.indices import DESCRIPTIONS, Description
+    from safebandit.core.indices import DESCRIPTIONS, Description
 
     return [
         {
@@ -82,7 +82,7 @@ def _parameters(constructor: Any) -> str:
 def instances(json: Json = False) -> None:
     """List the problems that have a name, those of the paper and others: alpha, mean rewards and mean risks."""
     from safebandit.cli.show import console, print_json
-    from safebandit.instances import NAMED
+    from safebandit.problems import NAMED
 
     made = {name: constructor() for name, constructor in NAMED.items()}
     if json:

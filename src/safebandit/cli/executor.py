@@ -29,7 +29,7 @@ def chosen_executor(dask: str | None, workers: int | None) -> Iterator[Where]:
     if dask is None:
         yield {"workers": workers, "executor": None}
         return
-    from safebandit.cluster import dask_cluster
+    from safebandit.simulation.cluster import dask_cluster
 
     with dask_cluster(dask, workers=workers) as cluster:
         yield {"workers": cluster.workers, "executor": cluster.executor}

@@ -85,5 +85,5 @@ class _Opened:
 
 def _keys(db: str, *, create: bool) -> _Opened:
     with live_packages("key"):
-        from safebandit.record.ledger import Ledger
+        from safebandit.trials.record.ledger import Ledger
     return _Opened(Ledger(db, create=create))

@@ -14,8 +14,8 @@ from safebandit.errors import TrialError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from safebandit.record.events import Event
-    from safebandit.record.ledger import Ledger
+    from safebandit.trials.record.events import Event
+    from safebandit.trials.record.ledger import Ledger
 
 # The status of a command that was asked for an arm while the trial holds.
 HELD = 3
@@ -37,7 +37,7 @@ DATABASE = "trials.db"
 def open_ledger(database: str, *, create: bool = False) -> Iterator[Ledger]:
     """The record in this database; only where `create` says so is a new file made."""
     with live_packages("trial"):
-        from safebandit.record.ledger import Ledger
+        from safebandit.trials.record.ledger import Ledger
     try:
         with Ledger(database, create=create) as ledger:
             yield ledger
@@ -49,7 +49,7 @@ def open_ledger(database: str, *, create: bool = False) -> Iterator[Ledger]:
 def checked_actor(actor: str | None) -> str | None:
     """A name that can be kept; None stands for the user."""
     with live_packages("trial"):
-        from safebandit.record.settings import check_text
+        from safebandit.trials.record.settings import check_text
     return None if actor is None else check_text("actor", actor)
 
 

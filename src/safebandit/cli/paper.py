@@ -10,7 +10,7 @@ import typer
 from safebandit.cli.executor import Dask, Workers, chosen_executor
 
 if TYPE_CHECKING:
-    from safebandit.paper.claims import Judgement
+    from safebandit.studies.paper.claims import Judgement
 
 
 def paper(
@@ -28,7 +28,7 @@ def paper(
 ) -> int:
     """Reproduce the paper: its simulations at full settings, its figures, its claims put to the test, one report."""
     from safebandit.cli.show import progress_bar
-    from safebandit.paper.reproduce import chosen_figures, reproduce
+    from safebandit.studies.paper.reproduce import chosen_figures, reproduce
 
     if list_only:
         _print_list(chosen_figures(figures or []), quick)
@@ -51,9 +51,9 @@ def _print_list(names: list[str], quick: bool) -> None:
     from rich.table import Table
 
     from safebandit.cli.show import console
-    from safebandit.paper.figures import FIGURES
-    from safebandit.paper.reproduce import QUICK, needed_runs
-    from safebandit.paper.runs import RUNS
+    from safebandit.studies.paper.figures import FIGURES
+    from safebandit.studies.paper.reproduce import QUICK, needed_runs
+    from safebandit.studies.paper.runs import RUNS
 
     share = QUICK if quick else 1.0
     table = Table(box=None, pad_edge=False, header_style="bold")

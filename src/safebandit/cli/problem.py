@@ -9,12 +9,12 @@ from safebandit.errors import InstanceError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from safebandit.instances import Instance
+    from safebandit.problems import Instance
 
 
 def instance_from_flags(problem: Mapping[str, Any]) -> Instance:
     """The one instance that the flags describe."""
-    from safebandit.study import instance_from_entry
+    from safebandit.simulation.study import instance_from_entry
 
     return instance_from_entry(entry_from_flags(problem))
 

@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 def show(file: File, json: Json = False) -> None:
     """Print the summary of a saved result."""
     from safebandit.cli.show import print_json, print_result
-    from safebandit.results import Result
+    from safebandit.simulation.results import Result
 
     result = Result.load(file)
     if json:
@@ -33,10 +33,10 @@ def extend(
     json: Json = False,
 ) -> int:
     """Add trials to a saved result: the same as if all had been run at once."""
-    from safebandit.chunks import clear
     from safebandit.cli.show import print_json, print_result, progress_bar, save_result
-    from safebandit.results import Result
-    from safebandit.simulation import extend as add_trials
+    from safebandit.simulation.chunks import clear
+    from safebandit.simulation.results import Result
+    from safebandit.simulation.simulate import extend as add_trials
 
     result = Result.load(file)
     chunks = file.with_suffix(".chunks")
@@ -60,8 +60,8 @@ def extend(
 def rerun(file: File, workers: Workers = None, dask: Dask = None) -> int:
     """Run a saved result again from itself, and say whether every trial came out the same."""
     from safebandit.cli.show import progress_bar
-    from safebandit.results import Result
-    from safebandit.simulation import rerun as run_again
+    from safebandit.simulation.results import Result
+    from safebandit.simulation.simulate import rerun as run_again
 
     result = Result.load(file)
     with progress_bar() as progress, chosen_executor(dask, workers) as where:

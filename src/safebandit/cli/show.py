@@ -16,12 +16,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from safebandit.limits import show_alpha
+from safebandit.problems.limits import show_alpha
 
 if TYPE_CHECKING:
-    from safebandit.execution import Progress as Tell
-    from safebandit.execution import Step
-    from safebandit.results import Result
+    from safebandit.simulation.execution import Progress as Tell
+    from safebandit.simulation.execution import Step
+    from safebandit.simulation.results import Result
 
 WIDE = 150
 STATISTICS = {
@@ -158,7 +158,7 @@ def save_results(results: Sequence[Result], folder: Path) -> None:
 
 def save_result(result: Result, folder: Path) -> None:
     """result.parquet, summary.csv, curves and boxes as PNG and SVG."""
-    from safebandit import plots
+    from safebandit.simulation import plots
 
     path = result.save(folder / "result.parquet")
     rows = result.summary_rows()

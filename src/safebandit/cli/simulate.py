@@ -13,7 +13,7 @@ from safebandit.cli.problem import entry_from_flags
 from safebandit.errors import SimulationError, StudyError
 
 if TYPE_CHECKING:
-    from safebandit.study import Study
+    from safebandit.simulation.study import Study
 
 
 def simulate(
@@ -57,8 +57,8 @@ def simulate(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> int:
     """Simulate policies on a problem, many trials at once, and compare them in pairs."""
-    from safebandit.chunks import clear
     from safebandit.cli.show import print_json, print_result, progress_bar, save_results
+    from safebandit.simulation.chunks import clear
 
     settings = {
         "horizon": horizon,
@@ -105,7 +105,7 @@ def _how_to_go_on(chunks: Path) -> str:
 
 
 def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> Study:
-    from safebandit.study import Study
+    from safebandit.simulation.study import Study
 
     for key, value in problem.items():
         if value is not None:
@@ -114,8 +114,8 @@ def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> St
 
 
 def _from_flags(given: dict[str, Any], problem: dict[str, Any]) -> Study:
-    from safebandit.policies import recommended
-    from safebandit.study import Study, instance_from_entry
+    from safebandit.core.policies import recommended
+    from safebandit.simulation.study import Study, instance_from_entry
 
     entry = entry_from_flags(problem)
     if "policies" not in given:

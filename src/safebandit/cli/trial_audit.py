@@ -36,7 +36,7 @@ def log(
 ) -> None:
     """Print a trial's log, oldest first."""
     with live_packages("trial"):
-        from safebandit.record.words import KINDS, said
+        from safebandit.trials.record.words import KINDS, said
     if kind is not None and kind not in KINDS:
         raise TrialError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
     with open_ledger(db) as ledger:
@@ -62,7 +62,7 @@ def verify(
 ) -> int:
     """Recompute a trial from its first event on: every hash, every decision, the state. Exit status 1: one fails."""
     with open_ledger(db) as ledger:
-        from safebandit.record.verification import verify as recompute
+        from safebandit.trials.record.verification import verify as recompute
 
         with counting_bar("verifying") as progress:
             found = recompute(ledger, name, expected=expect, progress=progress)
@@ -88,7 +88,7 @@ def export(
         raise TrialError("an export needs a file or a kind; give --out units.csv, or --kind csv for stdout")
     chosen = kind if kind is not None or out is None else out.suffix.lower().removeprefix(".")
     with open_ledger(db) as ledger:
-        from safebandit.record.export import export as make
+        from safebandit.trials.record.export import export as make
 
         data = make(ledger, name, str(chosen))
     if out is None:

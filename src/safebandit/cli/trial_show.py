@@ -23,9 +23,9 @@ from safebandit.cli.live import (
 from safebandit.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from safebandit.record.events import Event
-    from safebandit.record.ledger import Ledger
-    from safebandit.record.settings import Settings
+    from safebandit.trials.record.events import Event
+    from safebandit.trials.record.ledger import Ledger
+    from safebandit.trials.record.settings import Settings
 
 
 def trials(db: Database = DATABASE, json: Json = False) -> None:
@@ -110,7 +110,7 @@ def explain(
 
 def _overview(db: str, name: str) -> dict[str, Any]:
     with open_ledger(db) as ledger:
-        from safebandit.record.overview import overview
+        from safebandit.trials.record.overview import overview
 
         return overview(ledger, name).to_dict()
 

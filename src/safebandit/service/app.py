@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from safebandit.record.ledger import Ledger
 from safebandit.service import problems
 from safebandit.service.api import keyring, probes, reading, writing
 from safebandit.service.guards import BodyLimit, Watch
@@ -18,6 +17,7 @@ from safebandit.service.limits import Buckets, Limits
 from safebandit.service.metrics import Metrics
 from safebandit.service.page import routes
 from safebandit.service.scribe import Scribe
+from safebandit.trials.record.ledger import Ledger
 from safebandit.version import __version__
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import uvicorn
 
 from safebandit.errors import RecordError
-from safebandit.record.database import read_url
-from safebandit.record.ledger import Ledger
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
 from safebandit.service.limits import Limits
 from safebandit.service.logs import log_to_stderr
+from safebandit.trials.record.database import read_url
+from safebandit.trials.record.ledger import Ledger
 
 # So long may requests in flight take when the service is told to stop.
 STOP_SECONDS = 30

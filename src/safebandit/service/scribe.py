@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from safebandit.errors import RecordError, SafebanditError
-from safebandit.record.ledger import Ledger
-from safebandit.record.writing import Writing
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.writing import Writing
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ import json
 
 import sqlalchemy as sa
 
-from safebandit.record.database import events, trials, units
-from safebandit.record.kept import trial_row
-from safebandit.record.ledger import Ledger
-from safebandit.record.settings import Settings
 from safebandit.service.api.schemas import PendingUnit, TrialLine
+from safebandit.trials.record.database import events, trials, units
+from safebandit.trials.record.kept import trial_row
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.settings import Settings
 
 
 def all_trials(ledger: Ledger) -> list[TrialLine]:

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from safebandit.record.database import trials
 from safebandit.service.access import Reader
 from safebandit.service.api import listing
 from safebandit.service.api.schemas import PROBLEMS
+from safebandit.trials.record.database import trials
 
 router = APIRouter()
 

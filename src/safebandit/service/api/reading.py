@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from safebandit.record.overview import overview
-from safebandit.record.settings import check_text
-from safebandit.record.verification import verify
 from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
+from safebandit.trials.record.overview import overview
+from safebandit.trials.record.settings import check_text
+from safebandit.trials.record.verification import verify
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -109,7 +109,7 @@ async def export_trial(
     trial: TrialInPath, request: Request, _: Auditor, kind: Literal["csv", "parquet", "json"] = "csv"
 ) -> Response:
     """Every unit and every event, as a file."""
-    from safebandit.record.export import export
+    from safebandit.trials.record.export import export
 
     async with request.app.state.long_work:
         content = await asyncio.to_thread(export, request.app.state.ledger, trial, kind)

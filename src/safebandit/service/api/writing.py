@@ -8,13 +8,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from safebandit.record.rehearsed_run import warm_up
-from safebandit.record.settings import Settings
-from safebandit.record.writing import Allocation, Receipt, Writing
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
+from safebandit.trials.record.rehearsed_run import warm_up
+from safebandit.trials.record.settings import Settings
+from safebandit.trials.record.writing import Allocation, Receipt, Writing
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from safebandit.record.overview import ArmOverview, Overview
+from safebandit.trials.record.overview import ArmOverview, Overview
 
 # The height of one arm's row, and its middle.
 HEIGHT = 26

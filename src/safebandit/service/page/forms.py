@@ -12,11 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.errors import NotFoundError, RecordError, SafebanditError, TrialError
-from safebandit.limits import plain_alpha
-from safebandit.record.rehearsed_run import warm_up
-from safebandit.record.settings import Settings, check_name
-from safebandit.record.verification import verify
-from safebandit.record.writing import Writing
+from safebandit.problems.limits import plain_alpha
 from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
 from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keys import Key
@@ -24,6 +20,10 @@ from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.problems import RefusedError, status_of
+from safebandit.trials.record.rehearsed_run import warm_up
+from safebandit.trials.record.settings import Settings, check_name
+from safebandit.trials.record.verification import verify
+from safebandit.trials.record.writing import Writing
 
 # Where a form comes from is asked first, before who sent it.
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])

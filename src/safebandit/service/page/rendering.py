@@ -20,7 +20,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from safebandit.errors import RecordError, SafebanditError
-from safebandit.limits import show_alpha
+from safebandit.problems.limits import show_alpha
 from safebandit.service.access import key_of
 from safebandit.service.page import charts
 from safebandit.service.problems import RefusedError, status_of

@@ -9,8 +9,6 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from safebandit.errors import NotFoundError
-from safebandit.record.ledger import Ledger
-from safebandit.record.words import said
 from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of, note_guess, refuse_guessing
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import SESSION_HOURS, Key
@@ -18,6 +16,8 @@ from safebandit.service.page import forms, screens, views
 from safebandit.service.page.forms import Form
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.words import said
 
 STATIC = FOLDER / "static"
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from fastapi import Request, Response
 
-from safebandit.policies import POLICIES
-from safebandit.record.overview import Overview
-from safebandit.record.settings import LOST
-from safebandit.record.words import said
+from safebandit.core.policies import POLICIES
 from safebandit.service.keys import ROLES, Key
 from safebandit.service.page import charts, views
 from safebandit.service.page.rendering import render
+from safebandit.trials.record.overview import Overview
+from safebandit.trials.record.settings import LOST
+from safebandit.trials.record.words import said
 
 # The arms in the table of a trial's page; a page of its own has them all.
 MOST_ARMS = 100

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError
-from safebandit.record.database import events, trials, units
-from safebandit.record.events import Event
-from safebandit.record.kept import trial_row
-from safebandit.record.ledger import Ledger
-from safebandit.record.overview import Overview, overview
-from safebandit.record.settings import Settings
-from safebandit.record.units import Unit
 from safebandit.service.page.charts import Allocation
+from safebandit.trials.record.database import events, trials, units
+from safebandit.trials.record.events import Event
+from safebandit.trials.record.kept import trial_row
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.overview import Overview, overview
+from safebandit.trials.record.settings import Settings
+from safebandit.trials.record.units import Unit
 
 # A picture of the allocation has at most so many blocks, none of fewer rounds than the second number: those who may
 # not see the arms of single units see sums only.

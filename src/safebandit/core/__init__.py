@@ -1,0 +1,1 @@
+"""Formulas and compiled loops: numbers in, numbers out; no files, no tables."""

@@ -1,0 +1,365 @@
+"""Scalar formulas: the Bernoulli divergence and its inverses, the binomial tail, the Beta law.
+
+Nothing here knows of arms. Every function is compiled, is called alike from Python and from the
+simulator, and is sound at the edges: means of 0 and 1, no plays, 10^9 plays, tiny and huge budgets.
+"""
+
+from __future__ import annotations
+
+import math
+
+from safebandit.core.dispatch import compiled, inlined
+
+SERIES_BELOW = 0.01
+NEWTON_STEPS = 60
+NEAR_STEPS = 3
+HALF_LOG_TWO_PI = 0.9189385332046727
+TINY = 1e-300
+# Below this the carried tail has lost digits to rounding, and is computed afresh.
+TAIL_REFRESH_BELOW = 1e-7
+TAIL_REFRESH_EVERY = 65_536
+
+
+@inlined
+def _phi(x: float) -> float:
+    """(1 + x) log(1 + x) - x, without cancellation near 0."""
+    if x <= -1.0:
+        return 1.0
+    if abs(x) >= SERIES_BELOW:
+        return (1.0 + x) * math.log(1.0 + x) - x
+    # sum over j >= 2 of (-x)^j / (j (j - 1))
+    y = -x
+    s = 1.0 / 90.0
+    for j in range(9, 1, -1):
+        s = s * y + 1.0 / (j * (j - 1.0))
+    return s * y * y
+
+
+@inlined
+def divergence(p: float, q: float) -> float:
+    """d(p||q) = p log(p/q) + (1-p) log((1-p)/(1-q)), between Bernoulli laws of means p and q (setup section).
+
+    Both terms of the form used are non-negative, so that nothing cancels when p is near q.
+
+    >>> round(divergence(0.5, 0.25), 6)
+    0.143841
+    """
+    if p == q:
+        return 0.0
+    # So near 0 that dividing by it overflows, q may as well be 0.
+    if q <= TINY or q >= 1.0:
+        return math.inf
+    return q * _phi((p - q) / q) + (1.0 - q) * _phi((q - p) / (1.0 - q))
+
+
+@inlined
+def divergence_below(p: float, q: float) -> float:
+    """d_<(p||q): the divergence where p < q, else 0 (setup section)."""
+    return divergence(p, q) if p < q else 0.0
+
+
+@inlined
+def divergence_above(p: float, q: float) -> float:
+    """d_>(p||q): the divergence where p > q, else 0 (setup section)."""
+    return divergence(p, q) if p > q else 0.0
+
+
+@compiled
+def kl_upper(p: float, budget: float) -> float:
+    """max{ q >= p : d(p||q) <= budget } (section on doubly optimistic confidence bounds).
+
+    d is convex in q: a Newton step from anywhere lands right of the root, and from there they descend to it. From far
+    left the first step may land far right, so it is held below a bound that is known to lie right of the root.
+
+    >>> round(kl_upper(0.5, 0.1), 4)
+    0.7129
+    """
+    if p >= 1.0:
+        return 1.0
+    if budget <= 0.0:
+        return p
+    if p <= 0.0:
+        return -math.expm1(-budget)
+    # Right of the root, by Pinsker's inequality and, for small p, by Bernstein's.
+    highest = min(p + math.sqrt(0.5 * budget), p + budget + math.sqrt(budget * (budget + 2.0 * p)))
+    # The root's expansion for a small budget.
+    q = p + math.sqrt(2.0 * p * (1.0 - p) * budget) + (1.0 - 2.0 * p) * budget * (2.0 / 3.0)
+    if not p < q < highest or highest >= 1.0:
+        entropy = -p * math.log(p) - (1.0 - p) * math.log1p(-p)
+        q = highest = min(highest, -math.expm1(-(budget + entropy) / (1.0 - p)))
+    return _descend(p, budget, q, highest)
+
+
+@inlined
+def kl_exceeds(p: float, n: float, budget: float, bar: float) -> bool:
+    """Whether kl_upper(p, budget / n) > bar, without inverting: n d(p||bar) < budget.
+
+    Where p is near the bar, the first terms of the divergence's series bound it from both sides, and mostly decide.
+
+    >>> kl_exceeds(0.5, 100, 10.0, 0.71), kl_exceeds(0.5, 100, 10.0, 0.72)
+    (True, False)
+    """
+    if p > bar:
+        return True
+    width = bar * (1.0 - bar)
+    gap = bar - p
+    if gap < 0.25 * width:
+        x, y = gap * bar / width, gap * (1.0 - bar) / width
+        first = bar * y * y * (0.5 + y / 6.0) + (1.0 - bar) * x * x * (0.5 - x / 6.0)
+        rest = bar * y * y * y * y / 6.0 + (1.0 - bar) * x * x * x * x / 12.0
+        if n * (first + rest) < budget:
+            return True
+        if n * first >= budget:
+            return False
+    return n * divergence(p, bar) < budget
+
+
+@inlined
+def _descend(p: float, budget: float, q: float, highest: float) -> float:
+    """Newton's method from q to the root; `highest` lies right of it."""
+    for i in range(NEWTON_STEPS):
+        if q >= 1.0:
+            return 1.0
+        if q <= p:
+            return p
+        before = q
+        q -= (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
+        if i == 0:
+            q = min(q, highest)
+        # The error after a step is about its square over the distance to p or 1: the next is below rounding.
+        if abs(before - q) <= 1e-8 * min(q - p, 1.0 - q):
+            break
+    return max(p, q)
+
+
+@inlined
+def _halley(p: float, q: float, excess: float, tolerance: float) -> tuple[float, bool]:
+    """One step from q to where d(p||.) is less by `excess`, and whether what it leaves is about `tolerance` or less.
+
+    With d' = (q-p)/(q(1-q)) and d'' / (2 d') = (1/(1-q) + (p/q)/(q-p)) / 2, Halley's method leaves an error of at most
+    about the cube of its step over the square of the distance to p or 1.
+    """
+    gap, rest = q - p, 1.0 - q
+    if gap < 1e-6 or rest <= 0.0:
+        return math.nan, False
+    nearest = min(gap, rest)
+    bend = excess * (q * gap + p * rest)
+    step = 2.0 * excess * q * rest * gap / (2.0 * gap * gap - bend)
+    # So far from the root that the step is not to be trusted; NaN compares False.
+    if not (abs(bend) <= gap * gap and abs(step) <= 0.25 * nearest):
+        return math.nan, False
+    return q - step, abs(step * step * step) <= tolerance * nearest * nearest
+
+
+@inlined
+def kl_upper_near(p: float, budget: float, start: float) -> float:
+    """The same as `kl_upper` to 1e-10, sooner where `start` is near it: an index of a round ago, or of a play ago."""
+    q = start
+    for _ in range(NEAR_STEPS):
+        if not p < q < 1.0:
+            break
+        q, sure = _halley(p, q, divergence(p, q) - budget, 1e-11)
+        if sure:
+            return max(p, q)
+    return kl_upper(p, budget)
+
+
+@inlined
+def kl_upper_later(p: float, budget: float, growth: float, start: float) -> float:
+    """The same where `start` was the bound for a budget less by `growth`: no divergence is needed where that is little.
+
+    Little enough for the bound to be carried on in this way from round to round.
+    """
+    q, sure = _halley(p, start, -growth, 1e-14)
+    return q if sure else kl_upper_near(p, budget, start)
+
+
+@inlined
+def kl_lower_near(p: float, budget: float, start: float) -> float:
+    """The same as `kl_lower`, sooner where `start` is near it."""
+    return 1.0 - kl_upper_near(1.0 - p, budget, 1.0 - start)
+
+
+@inlined
+def kl_lower_later(p: float, budget: float, growth: float, start: float) -> float:
+    """The same where `start` was the bound for a budget less by `growth`."""
+    return 1.0 - kl_upper_later(1.0 - p, budget, growth, 1.0 - start)
+
+
+@compiled
+def kl_lower(p: float, budget: float) -> float:
+    """min{ q <= p : d(p||q) <= budget }, by symmetry.
+
+    >>> round(kl_lower(0.5, 0.1), 4)
+    0.2871
+    """
+    return 1.0 - kl_upper(1.0 - p, budget)
+
+
+@compiled
+def _stirling_error(n: float) -> float:
+    """The error of Stirling's formula: log n! - log( sqrt(2 pi n) (n/e)^n )."""
+    if n < 16.0:
+        return math.lgamma(n + 1.0) - (n + 0.5) * math.log(n) + n - HALF_LOG_TWO_PI
+    m = 1.0 / (n * n)
+    return (1.0 / 12.0 - m * (1.0 / 360.0 - m * (1.0 / 1260.0 - m * (1.0 / 1680.0 - m / 1188.0)))) / n
+
+
+@compiled
+def binomial_pmf(s: float, n: float, p: float) -> float:
+    """P(Bin(n, p) = s), by the divergence and Stirling's series: full precision up to n = 10^9.
+
+    >>> round(binomial_pmf(2, 4, 0.5), 6)
+    0.375
+    """
+    if s < 0 or s > n:
+        return 0.0
+    if p <= 0.0 or p >= 1.0:
+        return 1.0 if s == (0 if p <= 0.0 else n) else 0.0
+    if s == 0:
+        return math.exp(n * math.log1p(-p))
+    if s == n:
+        return math.exp(n * math.log(p))
+    shape = _stirling_error(n) - _stirling_error(s) - _stirling_error(n - s)
+    return math.exp(shape - n * divergence(s / n, p)) * math.sqrt(n / (2.0 * math.pi * s * (n - s)))
+
+
+@compiled
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete Beta function, by Lentz's method, for x < (a+1)/(a+b+2)."""
+    c = 1.0
+    d = 1.0 / max(TINY, 1.0 - (a + b) * x / (a + 1.0))
+    fraction = d
+    for m in range(1, 1_000_000):
+        even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
+        d = 1.0 / (1.0 + even * d)
+        c = 1.0 + even / c
+        fraction *= d * c
+        odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        d = 1.0 / (1.0 + odd * d)
+        c = 1.0 + odd / c
+        change = d * c
+        fraction *= change
+        if abs(change - 1.0) < 1e-15:
+            break
+    return fraction
+
+
+@compiled
+def binomial_tail(s: float, n: float, p: float) -> float:
+    """P(Bin(n, p) >= s), which is I_p(s, n-s+1), for any real s >= 1 and n too; 1 where s = 0.
+
+    >>> round(binomial_tail(2, 4, 0.5), 6)
+    0.6875
+    """
+    if s <= 0:
+        return 1.0
+    if s > n or p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return 1.0
+    a, b = float(s), n - s + 1.0
+    if p < (a + 1.0) / (a + b + 2.0):
+        return min(1.0, binomial_pmf(s, n, p) * (1.0 - p) * _beta_fraction(a, b, p))
+    return max(0.0, 1.0 - binomial_pmf(s - 1, n, p) * p * _beta_fraction(b, a, 1.0 - p))
+
+
+@inlined
+def next_tail(
+    tail: float, mass: float, s: int, n: int, p: float, risk: int, refresh_below: float = TAIL_REFRESH_BELOW
+) -> tuple[float, float]:
+    """(P(Bin >= s), P(Bin = s)) after one more play, in O(1): n -> n + 1, and s -> s + 1 where `risk` is 1.
+
+    `mass` = 0 says that the pair is not carried: the arm lies far below p, its tail is at least 1/2 and stands
+    as 1, until s exceeds n p. The pair is computed afresh there, where rounding could matter, and now and then; the
+    absolute error stays below 1e-11 also where `refresh_below` is minus infinity.
+
+    >>> next_tail(1.0, 1.0, 0, 0, 0.25, 1)
+    (0.25, 0.25)
+    """
+    if mass <= TINY and risk == 0 and s <= n * p:
+        # Further below p than before.
+        return 1.0, 0.0
+    if mass > TINY:
+        if risk == 0:
+            tail += mass * s * (1.0 - p) / (n - s + 1.0)
+            mass *= (1.0 - p) * (n + 1.0) / (n + 1.0 - s)
+        else:
+            tail -= (1.0 - p) * mass
+            mass *= p * (n + 1.0) / (s + 1.0)
+    s += risk
+    n += 1
+    if mass > TINY and tail >= refresh_below and n % TAIL_REFRESH_EVERY != 0:
+        return min(1.0, tail), mass
+    mass = binomial_pmf(s, n, p)
+    if mass <= TINY and s <= n * p:
+        return 1.0, 0.0
+    return binomial_tail(s, n, p), mass
+
+
+@compiled
+def beta_quantile(a: float, b: float, level: float) -> float:
+    """The `level` quantile of Beta(a, b), a >= 1: the p at which P(Bin(a+b-1, p) >= a) is `level`.
+
+    Newton's method on the logarithm of the tail, held between bounds that close in on the root.
+
+    >>> round(beta_quantile(2, 3, 0.5), 6)
+    0.385728
+    """
+    low, high = 0.0, 1.0
+    n = a + b - 1
+    p = a / (a + b)
+    for _ in range(200):
+        tail = binomial_tail(a, n, p)
+        if tail < level:
+            low = p
+        else:
+            high = p
+        slope = binomial_pmf(a, n, p) * a
+        step = (math.log(level) - math.log(tail)) * tail / slope if tail > 0.0 and slope > 0.0 else math.nan
+        after = p * math.exp(min(1.0, step))
+        if abs(step) < 1e-14:
+            return p
+        if not low < after < high:
+            after = 0.5 * (low + high)
+            if after <= low or after >= high:
+                break
+        p = after
+    return p
+
+
+@compiled
+def chance_larger(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    """P(X > Y) of X ~ Beta(a, b) and Y ~ Beta(c, d), whole numbers, and slope = B(a+c, b+d) / (B(a, b) B(c, d)).
+
+    One more of a, b, c or d changes P(X > Y) by slope / a, -slope / b, -slope / c or slope / d. Hence it is the sum of
+    slope / i over all i below a, or below d. Of it and of P(Y > X) the smaller is summed, from its largest terms on:
+    some standard deviations' worth of them.
+
+    >>> round(chance_larger(1, 1, 2, 1)[0], 6)
+    0.333333
+    """
+    n = a + b + c + d
+    p = (a + c) / n
+    ways = binomial_pmf(a, a + b, p) * binomial_pmf(c, c + d, p) / binomial_pmf(a + c, n, p)
+    slope = ways * (a * b / (a + b)) * (c * d / (c + d)) * (n / ((a + c) * (b + d)))
+    if a * d <= b * c:
+        return _chance_larger_by_terms(a, b, c, d, slope), slope
+    return 1.0 - _chance_larger_by_terms(c, d, a, b, slope), slope
+
+
+@compiled
+def _chance_larger_by_terms(a: float, b: float, c: float, d: float, slope: float) -> float:
+    if d < a:
+        # 1 - Y > 1 - X says the same, in fewer terms.
+        a, b, c, d = d, c, b, a
+    total, i = 0.0, a
+    while i > 0.0:
+        i -= 1.0
+        # slope / i, from the slope at i + 1.
+        term = slope * (i + b + c + d) / ((i + b) * (i + c))
+        total += term
+        if term <= 1e-17 * total:
+            break
+        slope = term * i
+    return total

@@ -1,0 +1,38 @@
+"""Indices: optimistic numbers about one quantity of one arm. `interface` has the questions they answer."""
+
+from safebandit.core.indices.bayes import BayesLower, BayesUpper, Schedule
+from safebandit.core.indices.betting import BettingLower, BettingUpper
+from safebandit.core.indices.contest import best_of_any
+from safebandit.core.indices.empirical import EmpiricalLower, EmpiricalUpper
+from safebandit.core.indices.hoeffding import HoeffdingLower, HoeffdingUpper
+from safebandit.core.indices.imed import IMED
+from safebandit.core.indices.interface import (
+    DESCRIPTIONS,
+    Description,
+    charge,
+    described,
+    drawn,
+    evidence,
+    exceeds,
+    learn,
+    learn_together,
+    lower,
+    permits,
+    start,
+    steady,
+    upper,
+    width,
+)
+from safebandit.core.indices.joint import JointUpper
+from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
+from safebandit.core.indices.kl import KLLower, KLUpper, Level
+from safebandit.core.indices.sampling import SampledRisk, Thompson
+from safebandit.core.indices.variance import VarianceLower, VarianceUpper
+
+__all__ = [
+    "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
+    "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
+    "KLUpper", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "best_of_any",
+    "charge", "described", "drawn", "evidence", "exceeds", "learn", "learn_together", "lower", "permits", "start",
+    "steady", "upper", "width",
+]  # fmt: skip

@@ -1,0 +1,183 @@
+"""Betting: a gambler's wealth against "the mean risk is at most r", valid at all times at once, for any law on [0, 1].
+
+Before each play the share lambda of the wealth W is staked on an outcome above r, from past outcomes only:
+
+    log W += log(1 + lambda (y - r)),  lambda = clip((mean - r) / (V + (mean - r)^2), 0, 1 / (2 r)).
+
+Where the mean is at most r, W ever reaches exp(x) with probability at most exp(-x) (Ville's inequality).
+
+The same stakes are a fair bet against any other r' too. Their wealth is not kept, but bounded from below: with
+kappa = lambda / (1 + lambda (y - r)), which is at most 1 / r,
+
+    log W(r') >= log W + r (sum of kappa) log(2 - r'/r)    for r' in [0, 2 r],
+
+with equality at r' = r. The smallest r' at which this does not exceed the budget is a lower bound on the mean, and is
+at most r exactly where log W is within the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import Numbers, Seen
+from safebandit.core.dispatch import inlined
+from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, steady, upper, width
+from safebandit.core.indices.kl import Level, budget
+from safebandit.core.indices.variance import next_moments
+
+SOURCE = "Waudby-Smith and Ramdas 2024, betting"
+LOG_TWO = 0.6931471805599453
+# What is left of [0, 1] where only 0 itself is refuted.
+ABOVE_NOTHING = 1e-300
+
+
+@described(
+    "U = 1 - min{ r : W_r of 1 - R is within gamma_t }, on a grid of r, refined by a bound between its points",
+    SOURCE,
+    positive=("grid",),
+)
+class BettingUpper(NamedTuple):
+    """The largest mean that no gambler has refuted, one for each point of a grid; a play costs O(grid)."""
+
+    level: Level = Level.practical
+    grid: int = 64
+
+
+@described(
+    "not permissible where log W > gamma_t; log W += log(1 + lambda (S - alpha)) at each play, lambda from past plays",
+    SOURCE,
+)
+class BettingLower(NamedTuple):
+    """A gambler's wealth against alpha; L bounds the smallest mean risk that the same stakes do not refute.
+
+    It never says more than the wealth against alpha lets it: 0 <= L <= 2 alpha, and L <= alpha where log W <= gamma_t.
+    """
+
+    level: Level = Level.practical
+
+
+@inlined
+def _stake(mean: float, variance: float, r: float) -> float:
+    """lambda, from what was seen before the play."""
+    gap = mean - r
+    if gap <= 0.0:
+        return 0.0
+    risk = variance + gap * gap
+    # gap / risk where that is below the limit, without dividing by 0.
+    return gap / risk if 2.0 * r * gap < risk else 0.5 / r
+
+
+@inlined
+def _refuted_down_to(log_wealth: float, kappas: float, r: float, log_limit: float) -> float:
+    """The smallest r' whose wealth the bound does not show above the limit."""
+    excess = log_wealth - log_limit
+    if excess == math.inf:
+        return 2.0 * r if r > 0.0 else ABOVE_NOTHING
+    if -excess >= LOG_TWO * r * kappas:
+        return 0.0
+    bound = r * (2.0 - math.exp(-excess / (r * kappas)))
+    # Above r where the wealth is above the limit, also where the difference is lost in rounding.
+    return max(bound, np.nextafter(r, 2.0)) if excess > 0.0 else min(bound, r)
+
+
+@width.register(BettingLower)
+def betting_lower_width(index: BettingLower) -> int:
+    return 4
+
+
+@start.register(BettingLower)
+def betting_lower_start(index: BettingLower, own: Numbers) -> None:
+    for j in range(4):
+        own[j] = 0.0
+
+
+@learn.register(BettingLower)
+def betting_lower_learn(index: BettingLower, seen: Seen, value: float, bit: int, alpha: float) -> None:
+    """The arm's own numbers: the mean, N V, log W and the sum of kappa."""
+    own = seen.own
+    if alpha > 0.0 and seen.plays > 1:
+        stake = _stake(own[0], own[1] / (seen.plays - 1), alpha)
+        wealth = 1.0 + stake * (value - alpha)
+        own[2] += math.log(wealth)
+        own[3] += stake / wealth
+    elif alpha <= 0.0 and value > 0.0:
+        # A mean of 0 gives no outcome above 0: one refutes it for good.
+        own[2] = math.inf
+    mean, squares = next_moments(own[0], own[1], seen.plays, value)
+    own[0] = mean
+    own[1] = squares
+
+
+@permits.register(BettingLower)
+def betting_lower_permits(index: BettingLower, seen: Seen, t: int) -> bool:
+    return seen.own[2] <= budget(index.level, t)
+
+
+@evidence.register(BettingLower)
+def betting_evidence(index: BettingLower, seen: Seen) -> float:
+    return max(0.0, seen.own[2])
+
+
+@lower.register(BettingLower)
+def betting_lower_index(index: BettingLower, seen: Seen, t: int, alpha: float) -> float:
+    return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, budget(index.level, t)))
+
+
+@width.register(BettingUpper)
+def betting_upper_width(index: BettingUpper) -> int:
+    return 2 + 2 * index.grid
+
+
+@start.register(BettingUpper)
+def betting_upper_start(index: BettingUpper, own: Numbers) -> None:
+    for j in range(2 + 2 * index.grid):
+        own[j] = 0.0
+
+
+@learn.register(BettingUpper)
+def betting_upper_learn(index: BettingUpper, seen: Seen, value: float) -> None:
+    """The arm's own numbers: the mean of 1 - R and N V, then log W and the sum of kappa for r = j / grid."""
+    own, y = seen.own, 1.0 - value
+    mean = own[0]
+    variance = own[1] / max(1, seen.plays - 1)
+    for j in range(1, index.grid):
+        r = j / index.grid
+        if seen.plays == 1 or mean <= r:
+            break
+        stake = _stake(mean, variance, r)
+        wealth = 1.0 + stake * (y - r)
+        own[2 * j] += math.log(wealth)
+        own[2 * j + 1] += stake / wealth
+    after, squares = next_moments(mean, own[1], seen.plays, y)
+    own[0] = after
+    own[1] = squares
+
+
+@upper.register(BettingUpper)
+def betting_upper_index(index: BettingUpper, seen: Seen, t: int) -> float:
+    """The mean of 1 - R is above every r up to the first that is not refuted.
+
+    Between it and the one before, its own stakes say where. Only one point needs to be right, the first above the true
+    mean: the error does not add up over the grid.
+    """
+    if seen.plays == 0:
+        return 1.0
+    # Pending plays count as plays of the same outcomes.
+    log_limit = budget(index.level, t) * (seen.plays / (seen.plays + seen.pending))
+    j = 1
+    while j < index.grid and seen.own[2 * j] > log_limit:
+        j += 1
+    r = j / index.grid
+    within = 0.0
+    if j < index.grid:
+        within = _refuted_down_to(seen.own[2 * j], seen.own[2 * j + 1], r, log_limit)
+    return 1.0 - max((j - 1) / index.grid, within)
+
+
+@steady.register(BettingUpper)
+@steady.register(BettingLower)
+def betting_is_steady(index: BettingUpper | BettingLower) -> bool:
+    return True

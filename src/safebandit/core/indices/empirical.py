@@ -1,0 +1,148 @@
+"""Empirical KL-UCB: what a mean may be, by the likelihood of the outcomes themselves, for any law on [0, 1]."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from safebandit.core.arms import Numbers, Seen
+from safebandit.core.dispatch import inlined
+from safebandit.core.empirical import empirical_lower, evidence_above, split_between
+from safebandit.core.indices.interface import (
+    described,
+    evidence,
+    exceeds,
+    learn,
+    line,
+    line_until,
+    lower,
+    permits,
+    start,
+    steady,
+    upper,
+    width,
+)
+from safebandit.core.indices.kl import Level, budget
+
+SOURCE = "Cappe, Garivier, Maillard, Munos and Stoltz 2013, empirical KL-UCB"
+
+
+@described(
+    "U = max{ q >= mean : N K_inf(P, q) <= gamma_t }, P the outcomes' own law, split between points 1/bins apart",
+    SOURCE,
+    positive=("bins",),
+)
+class EmpiricalUpper(NamedTuple):
+    """The largest mean of a law on [0, 1] that the outcomes do not refute; narrow where they vary little.
+
+    Outcomes are split between `bins` + 1 points so that their mean stays: the bound is never tighter than without bins,
+    and for bits it is `KLUpper`.
+    """
+
+    level: Level = Level.practical
+    bins: int = 32
+
+
+@described(
+    "L = min{ q <= mean : N K_inf(P, q) <= gamma_t }, P the outcomes' own law, split between points 1/bins apart",
+    f"{SOURCE}, by x -> 1-x",
+    positive=("bins",),
+)
+class EmpiricalLower(NamedTuple):
+    """The smallest mean risk of a law on [0, 1] that the outcomes do not refute: `EmpiricalUpper` by x -> 1-x."""
+
+    level: Level = Level.practical
+    bins: int = 32
+
+
+@width.register(EmpiricalUpper)
+@width.register(EmpiricalLower)
+def empirical_width(index: EmpiricalUpper | EmpiricalLower) -> int:
+    """A weight for each point, and the evidence."""
+    return index.bins + 2
+
+
+@start.register(EmpiricalUpper)
+@start.register(EmpiricalLower)
+def empirical_start(index: EmpiricalUpper | EmpiricalLower, own: Numbers) -> None:
+    for j in range(index.bins + 2):
+        own[j] = 0.0
+
+
+@learn.register(EmpiricalUpper)
+def empirical_upper_learn(index: EmpiricalUpper, seen: Seen, value: float) -> None:
+    """A reward counts by its distance from 1: an upper bound is a lower bound on that."""
+    split_between(seen.own, index.bins, 1.0 - value)
+
+
+@inlined
+def _spent(level: int, seen: Seen, t: int) -> float:
+    """The budget for the plays that are known, as if those pending had the same outcomes."""
+    return budget(level, t) * (seen.plays / (seen.plays + seen.pending))
+
+
+@upper.register(EmpiricalUpper)
+@inlined
+def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int) -> float:
+    if seen.plays == 0:
+        return 1.0
+    share = _spent(index.level, seen, t) / seen.plays
+    return 1.0 - empirical_lower(seen.own, index.bins, seen.plays, 1.0 - seen.mean, share)
+
+
+@exceeds.register(EmpiricalUpper)
+def empirical_upper_exceeds(index: EmpiricalUpper, seen: Seen, t: int, bar: float) -> bool:
+    """U > bar is N K_inf(P, bar) < gamma_t: no inversion is needed."""
+    if seen.plays == 0 or bar >= 1.0:
+        return bar < 1.0
+    return seen.mean > bar or (
+        evidence_above(seen.own, index.bins, seen.plays, 1.0 - seen.mean, 1.0 - bar) < _spent(index.level, seen, t)
+    )
+
+
+@line.register(EmpiricalUpper)
+def empirical_line(index: EmpiricalUpper, seen: Seen, t: int) -> tuple[float, float]:
+    """The chord from half the round on: K_inf is convex, so that U is concave over log t, and stays below it."""
+    u = empirical_upper_index(index, seen, t)
+    # At first the budget of the level `theory` is not concave.
+    if seen.plays == 0 or t < 6:
+        return 1.0, 0.0
+    slope = max(0.0, u - empirical_upper_index(index, seen, t // 2)) / (math.log(t) - math.log(t // 2))
+    return u - slope * math.log(t), slope
+
+
+@line_until.register(EmpiricalUpper)
+def empirical_line_until(index: EmpiricalUpper, t: int) -> int:
+    """Rounding of the two ends grows with the distance."""
+    return 8 * t
+
+
+@learn.register(EmpiricalLower)
+def empirical_lower_learn(index: EmpiricalLower, seen: Seen, value: float, bit: int, alpha: float) -> None:
+    """The arm's last own number is its risk evidence, N K_inf(P, alpha), which only a play changes."""
+    split_between(seen.own, index.bins, value)
+    seen.own[index.bins + 1] = evidence_above(seen.own, index.bins, seen.plays, seen.mean, alpha)
+
+
+@permits.register(EmpiricalLower)
+def empirical_lower_permits(index: EmpiricalLower, seen: Seen, t: int) -> bool:
+    """L <= alpha is N K_inf(P, alpha) <= gamma_t: no inversion is needed."""
+    return seen.own[index.bins + 1] <= budget(index.level, t)
+
+
+@evidence.register(EmpiricalLower)
+def empirical_evidence(index: EmpiricalLower, seen: Seen) -> float:
+    return seen.own[index.bins + 1]
+
+
+@lower.register(EmpiricalLower)
+def empirical_lower_index(index: EmpiricalLower, seen: Seen, t: int) -> float:
+    if seen.plays == 0:
+        return 0.0
+    return empirical_lower(seen.own, index.bins, seen.plays, seen.mean, budget(index.level, t) / seen.plays)
+
+
+@steady.register(EmpiricalUpper)
+@steady.register(EmpiricalLower)
+def empirical_is_steady(index: EmpiricalUpper | EmpiricalLower) -> bool:
+    return True

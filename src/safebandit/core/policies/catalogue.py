@@ -1,0 +1,178 @@
+"""Policies by name: each is one expression, made of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NamedTuple, TypeVar
+
+from safebandit.core.indices import (
+    IMED,
+    BayesLower,
+    EmpiricalLower,
+    EmpiricalUpper,
+    JointDirichlet,
+    JointThompson,
+    JointUpper,
+    KLLower,
+    KLUpper,
+    Level,
+    SampledRisk,
+    Schedule,
+    Thompson,
+)
+from safebandit.core.naming import kebab
+from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.mixture import PolicyMixture
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class Entry(NamedTuple):
+    """A policy of the catalogue: its constructor, and where it comes from."""
+
+    constructor: Callable[..., Any]
+    formula: str
+    source: str
+
+
+POLICIES: dict[str, Entry] = {}
+
+
+def named_policy(formula: str, source: str) -> Callable[[C], C]:
+    """Enter a constructor into the catalogue under its own name."""
+
+    def enter(constructor: C) -> C:
+        POLICIES[kebab(constructor.__name__)] = Entry(constructor, formula, source)
+        return constructor
+
+    return enter
+
+
+@named_policy("play argmax U among arms with L <= alpha; U, L by KL-UCB", "Algorithm 1 with KL-UCB")
+def docb(level: Level = Level.practical, when_none: Any = None) -> DoublyOptimistic:
+    """Doubly optimistic confidence bounds."""
+    return DoublyOptimistic(KLUpper(level), KLLower(level), when_none)
+
+
+@named_policy("play argmax of draws from Beta(R+1, N-R+1) among arms with L <= alpha; L by KL-UCB", "Algorithm 2")
+def topsi(level: Level = Level.practical, when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling with optimistic safety indices."""
+    return DoublyOptimistic(Thompson(), KLLower(level), when_none)
+
+
+@named_policy(
+    "play argmax of draws from Beta(R+1, N-R+1) among arms with Q(Beta(S, N-S+1), delta_t) <= alpha", "Algorithm 3"
+)
+def tsbu(schedule: Schedule = Schedule.practical, when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling with BayesUCB."""
+    return DoublyOptimistic(Thompson(), BayesLower(schedule), when_none, each_first=False)
+
+
+@named_policy(
+    "play argmax U among arms with Q(Beta(S, N-S+1), delta_t) <= alpha; U by KL-UCB",
+    "introduction: the fourth combination, left unstudied",
+)
+def klbayes(
+    level: Level = Level.practical, schedule: Schedule = Schedule.practical, when_none: Any = None
+) -> DoublyOptimistic:
+    """KL-UCB on rewards with BayesUCB on risks."""
+    return DoublyOptimistic(KLUpper(level), BayesLower(schedule), when_none)
+
+
+@named_policy(
+    "play argmax of draws from Beta(R+1, N-R+1) among arms whose draw from Beta(S+1, N-S+1) is <= alpha",
+    "appendix on a naive Thompson sampling based safety index",
+)
+def naive_ts(when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling for rewards and risks alike; linear regret when the best arm's risk is near alpha."""
+    return DoublyOptimistic(Thompson(), SampledRisk(0.0), when_none, each_first=False)
+
+
+@named_policy(
+    "as naive-ts, with draws <= alpha + slack * deviation * sqrt(log t)",
+    "appendix on a naive Thompson sampling based safety index",
+)
+def slack_ts(slack: float = 0.25, when_none: Any = None) -> DoublyOptimistic:
+    """Naive sampling, with a slack in proportion to the risk posterior's standard deviation."""
+    return DoublyOptimistic(Thompson(), SampledRisk(slack), when_none, each_first=False)
+
+
+@named_policy(
+    "play argmax U among arms with L <= alpha; U, L by K_inf of the outcomes' histogram",
+    "ours with empirical KL-UCB (Cappe et al. 2013): for outcomes that vary less than bits",
+)
+def empirical_kl(level: Level = Level.practical, bins: int = 32, when_none: Any = None) -> DoublyOptimistic:
+    """Doubly optimistic confidence bounds from the whole law of the outcomes, not from their means alone."""
+    return DoublyOptimistic(EmpiricalUpper(level, bins), EmpiricalLower(level, bins), when_none)
+
+
+class Evidence(IntEnum):
+    """How evidence against an arm's safety is measured: N d_>(mean||alpha), or -log P(Bin(N, alpha) >= S)."""
+
+    kl = 0
+    tail = 1
+
+
+@named_policy(
+    "play argmax max{ q : N [d(mean||q) + d_>(risk||alpha)] <= gamma_t } among arms with L <= alpha",
+    "ours: one budget for both kinds of evidence, as in the lower bound",
+)
+def joint_kl(level: Level = Level.practical, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+    """Doubly optimistic confidence bounds that share one budget; never looser than docb."""
+    return DoublyOptimistic(JointUpper(level), KLLower(level), when_none, head_start=head_start)
+
+
+@named_policy(
+    "play argmin N d_<(mean||m) + evidence + log N among permissible arms, m the largest mean of those",
+    "ours: indexed minimum empirical divergence with risk",
+)
+def safe_imed(
+    evidence: Evidence = Evidence.tail, discount: float = 0.0, head_start: int = 0, when_none: Any = None
+) -> DoublyOptimistic:
+    """The arm against which the least evidence speaks, of reward and risk together."""
+    safety = BayesLower() if evidence == Evidence.tail else KLLower()
+    return DoublyOptimistic(IMED(discount), safety, when_none, head_start=head_start)
+
+
+@named_policy(
+    "as tsbu; an arm whose drawn risk is above alpha loses its optimism: min(draw, mean)",
+    "ours: Thompson sampling of both outcomes",
+)
+def joint_ts(soft: float = 0.0, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling in which reward and risk must both look good; `soft` tests log t times as leniently."""
+    return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
+
+
+@named_policy(
+    "as joint-ts, with reward and risk drawn together from Dirichlet(1/2 + counts of both outcomes)",
+    "ours: for outcomes that depend on each other",
+)
+def joint_dirichlet(soft: float = 1.0, head_start: int = 1_000, when_none: Any = None) -> DoublyOptimistic:
+    """Thompson sampling that learns how reward and risk depend on each other; one risk."""
+    return DoublyOptimistic(JointDirichlet(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
+
+
+@named_policy(
+    "play from the mixture that maximises U among those with mean L <= alpha; U, L by KL-UCB",
+    "section on prior formulations: bandits with convex knapsacks, doubly optimistic",
+)
+def bwcr(level: Level = Level.practical, when_none: Any = None) -> PolicyMixture:
+    """The best mixture of arms by optimistic rewards and optimistic risks; safe in aggregate, not per round."""
+    return PolicyMixture(KLUpper(level), KLLower(level), when_none=when_none)
+
+
+@named_policy(
+    "play from the mixture that maximises U among those with mean upper risk index <= alpha; both by KL-UCB",
+    "section on prior formulations: optimistic rewards, pessimistic risks, a known safe arm",
+)
+def pess(
+    level: Level = Level.practical, safe_arm: Any = 0, safe_risk: float | None = None, when_none: Any = None
+) -> PolicyMixture:
+    """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe."""
+    return PolicyMixture(KLUpper(level), KLUpper(level), safe_arm, safe_risk, when_none, each_first=False)
+
+
+def recommended(risks: int = 1) -> str:
+    """The policy to use where nothing speaks for another, by the arena's evidence."""
+    return "joint-dirichlet" if risks == 1 else "tsbu"

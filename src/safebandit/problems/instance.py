@@ -1,0 +1,264 @@
+"""An instance: a supposed truth about every arm, the tolerated risk, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safebandit.core.arms import Counts, Numbers
+from safebandit.core.laws import draw
+from safebandit.core.streams import trial_streams
+from safebandit.errors import InstanceError, suggest
+from safebandit.problems import make
+from safebandit.problems.limits import (
+    ONE_RISK,
+    Alpha,
+    AnyAlpha,
+    plain_alpha,
+    read_limits,
+    read_risk_names,
+    show_alpha,
+    write_alpha,
+)
+
+Vector: TypeAlias = Sequence[float] | Numbers
+# One number per arm, or such a row for every risk.
+Rows: TypeAlias = Vector | Sequence[Vector]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A problem: the law of every arm's reward and risk, and the tolerated mean risk alpha.
+
+    >>> instance = Instance.bernoulli(mu=[0.3, 0.5, 0.7], nu=[0.1, 0.2, 0.6], alpha=0.25)
+    >>> instance.best_arm, instance.unsafe_arms.tolist()
+    (1, [2])
+
+    With several risks `nu` has a row and `alpha` a number for each; an arm is safe if it is so in every risk.
+
+    >>> nu = [[0.1, 0.2, 0.3], [0.1, 0.4, 0.1]]
+    >>> instance = Instance.bernoulli([0.3, 0.5, 0.7], nu, alpha=[0.35, 0.2], risks=["toxicity", "nausea"])
+    >>> instance.best_arm, instance.unsafe_arms.tolist()
+    (2, [1])
+    """
+
+    law: Any
+    mu: Numbers
+    nu: Numbers
+    alpha: Alpha
+    arms: tuple[str, ...]
+    name: str
+    recipe: Mapping[str, Any]
+    allow_infeasible: bool = False
+    risks: tuple[str, ...] = ONE_RISK
+
+    def __post_init__(self) -> None:
+        read_limits(self.alpha, len(self.risk_means))
+        read_risk_names(self.risks, len(self.risk_means))
+        if len(self.arms) != len(self.mu):
+            raise InstanceError(f"there are {len(self.mu)} arms but {len(self.arms)} names; give one name per arm")
+        if len(set(self.arms)) != len(self.arms):
+            raise InstanceError(f"names of arms must differ, got {', '.join(self.arms)}")
+        if not self.allow_infeasible and self.best_arm is None:
+            raise InstanceError(self._why_infeasible())
+
+    def _why_infeasible(self) -> str:
+        remedy = "raise alpha, add a safe arm, or allow it (allow_infeasible)"
+        safest = int(np.argmin(self._excess.max(axis=0)))
+        j = int(np.argmax(self._excess[:, safest]))
+        mean, limit = self.risk_means[j, safest], self.limits[j]
+        if len(self.limits) == 1:
+            return f'no arm has mean risk <= {limit:g} (smallest: {mean:g}, arm "{self.arms[safest]}"); {remedy}'
+        return (
+            f"no arm has every mean risk within its alpha ({show_alpha(self.limits)}; nearest: "
+            f'arm "{self.arms[safest]}", whose risk "{self.risks[j]}" of {mean:g} is above {limit:g}); {remedy}'
+        )
+
+    @staticmethod
+    def bernoulli(
+        mu: Vector,
+        nu: Rows,
+        alpha: AnyAlpha,
+        *,
+        correlation: float | Rows = 0.0,
+        arms: Sequence[str] | None = None,
+        name: str = "bernoulli",
+        allow_infeasible: bool = False,
+        risks: Sequence[str] | None = None,
+    ) -> Instance:
+        """Bits of means mu and nu, independent or with a given correlation between an arm's reward and risk.
+
+        The correlation is one number, one per arm, or one per risk and arm; given the reward, risks are independent.
+        """
+        recipe = {"kind": "bernoulli", "mu": mu, "nu": nu, "correlation": correlation}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
+
+    @staticmethod
+    def beta(
+        mu: Vector,
+        nu: Rows,
+        alpha: AnyAlpha,
+        *,
+        deviation: float | Vector = 0.05,
+        arms: Sequence[str] | None = None,
+        name: str = "beta",
+        allow_infeasible: bool = False,
+        risks: Sequence[str] | None = None,
+    ) -> Instance:
+        """Independent Beta laws of means mu and nu and the given standard deviation (one, or one per arm)."""
+        recipe = {"kind": "beta", "mu": mu, "nu": nu, "deviation": deviation}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
+
+    @staticmethod
+    def finite(
+        outcomes: Sequence[Sequence[Sequence[float]]],
+        alpha: AnyAlpha,
+        *,
+        arms: Sequence[str] | None = None,
+        name: str = "finite",
+        allow_infeasible: bool = False,
+        risks: Sequence[str] | None = None,
+    ) -> Instance:
+        """Per arm a list of (reward, risk, probability); several risks have a place each."""
+        recipe = {"kind": "finite", "outcomes": outcomes}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
+
+    @staticmethod
+    def from_data(
+        data: Any,
+        alpha: AnyAlpha,
+        *,
+        missing_risk: str = "refuse",
+        name: str | None = None,
+        allow_infeasible: bool = False,
+        risks: Sequence[str] | None = None,
+    ) -> Instance:
+        """Resample past outcomes: a CSV or Parquet file, or a table, with columns arm, reward, risk.
+
+        `risks` names the columns of the risks: by default `risk`, else all whose name begins with "risk".
+        `missing_risk`: "refuse" (the default), "drop" the row, or count it as "worst", a risk of 1.
+        """
+        from safebandit.problems.data import read_outcomes
+
+        past = read_outcomes(data, missing_risk, risks)
+        title = name or (Path(data).stem if isinstance(data, str | Path) else "data")
+        return Instance.finite(
+            past.outcomes, alpha, arms=past.arms, name=title, allow_infeasible=allow_infeasible, risks=past.risks
+        )
+
+    @staticmethod
+    def from_recipe(
+        recipe: Mapping[str, Any],
+        alpha: AnyAlpha,
+        *,
+        arms: Sequence[str] | None = None,
+        name: str = "instance",
+        allow_infeasible: bool = False,
+        risks: Sequence[str] | None = None,
+    ) -> Instance:
+        """An instance from its kind and that kind's parameters, as `to_dict` writes them."""
+        parameters = {key: value for key, value in recipe.items() if key != "kind"}
+        kind = recipe.get("kind", "bernoulli")
+        if kind not in make.KINDS:
+            raise InstanceError(f'unknown kind of instance "{kind}"; {suggest(str(kind), make.KINDS)}')
+        try:
+            law, mu, nu, plain = make.KINDS[kind](**parameters)
+        except TypeError as problem:
+            raise InstanceError(f"an instance of kind {kind}: {problem}") from None
+        names = tuple(str(arm) for arm in arms) if arms is not None else tuple(str(k) for k in range(len(mu)))
+        limits = plain_alpha(read_limits(alpha, len(nu)))
+        of_risks = read_risk_names(risks, len(nu))
+        means = nu[0] if len(nu) == 1 else nu
+        return Instance(law, mu, means, limits, names, name, {"kind": kind, **plain}, allow_infeasible, of_risks)
+
+    def with_alpha(self, alpha: AnyAlpha) -> Instance:
+        """The same arms at another tolerated risk: one number for every risk, or one each."""
+        return replace(self, alpha=plain_alpha(read_limits(alpha, len(self.limits))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the instance, as JSON can hold it; `from_dict` reads it back."""
+        return {
+            "name": self.name,
+            **self.recipe,
+            "arms": list(self.arms),
+            **({} if self.risks == ONE_RISK else {"risks": list(self.risks)}),
+            "alpha": write_alpha(self.alpha),
+            **({"allow_infeasible": True} if self.allow_infeasible else {}),
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> Instance:
+        """The instance that `to_dict` wrote."""
+        rest = dict(document)
+        if "alpha" not in rest:
+            raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha = 0.2, for example")
+        options = {key: rest.pop(key) for key in ("arms", "name", "allow_infeasible", "risks") if key in rest}
+        return Instance.from_recipe(rest, rest.pop("alpha"), **options)
+
+    @cached_property
+    def limits(self) -> tuple[float, ...]:
+        """The tolerated mean of every risk."""
+        return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+
+    @cached_property
+    def risk_means(self) -> Numbers:
+        """Nu with a row per risk, also where there is but one."""
+        return np.atleast_2d(self.nu)
+
+    @cached_property
+    def _excess(self) -> Numbers:
+        """How far each mean risk (rows: risks) lies above its limit, below 0 where it does not."""
+        excess: Numbers = self.risk_means - np.array(self.limits)[:, None]
+        return excess
+
+    @cached_property
+    def unsafe_by_risk(self) -> NDArray[np.bool_]:
+        """Whether each arm (columns) has a mean risk above its limit, risk by risk (rows)."""
+        unsafe: NDArray[np.bool_] = self.risk_means > np.array(self.limits)[:, None]
+        return unsafe
+
+    @cached_property
+    def best_arm(self) -> int | None:
+        """The arm of the largest mean reward among those with every mean risk <= alpha; None if there is none."""
+        safe = ~self.unsafe_by_risk.any(axis=0)
+        return int(np.argmax(np.where(safe, self.mu, -1.0))) if safe.any() else None
+
+    @cached_property
+    def best_mean(self) -> float:
+        """mu*, the best arm's mean reward; 0 where no arm is safe."""
+        return 0.0 if self.best_arm is None else float(self.mu[self.best_arm])
+
+    @cached_property
+    def unsafe_arms(self) -> Counts:
+        """The arms with a mean risk above its alpha."""
+        return np.flatnonzero(self.unsafe_by_risk.any(axis=0)).astype(np.int64)
+
+    @cached_property
+    def efficiency_gaps(self) -> Numbers:
+        """Delta: how far each mean reward lies below the best safe arm's, at least 0."""
+        return np.maximum(0.0, self.best_mean - self.mu)
+
+    @cached_property
+    def safety_gaps(self) -> Numbers:
+        """Gamma: how far each mean risk lies above alpha, at least 0; of several risks, the one that does so most."""
+        return np.maximum(0.0, self._excess.max(axis=0))
+
+    @cached_property
+    def costs(self) -> Numbers:
+        """What one play of each arm costs: the larger of its two gaps (equation regret_def)."""
+        return np.maximum(self.efficiency_gaps, self.safety_gaps)
+
+    def draw(self, arm: int, count: int, *, seed: int = 0) -> Numbers:
+        """`count` outcomes of one arm, as rows (reward, risk, ...): what a simulated trial with this seed would see."""
+        if not 0 <= arm < len(self.mu) or count < 0:
+            raise InstanceError(
+                f"arm must lie in 0 to {len(self.mu) - 1} and count be at least 0, got {arm} and {count}"
+            )
+        stream = trial_streams(seed, 0, len(self.mu)).arms[arm]
+        return np.array([draw(self.law, arm, stream) for _ in range(count)]).reshape(count, 1 + len(self.limits))

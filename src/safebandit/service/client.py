@@ -1,0 +1,200 @@
+"""A service's trials from Python: the same ask, tell and explain as `Trial`, over HTTP.
+
+    with Client("http://127.0.0.1:8000", key) as client:
+        trial = client.trial("knee")
+        unit = trial.ask("patient 17")
+        trial.tell(unit.id, reward=1, risk=0)
+
+A request whose answer was lost is sent again: units have ids, so nothing is given or counted twice.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import quote
+
+from safebandit.errors import TrialError
+from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
+from safebandit.service.connection import Connection
+from safebandit.trials.outcomes import AnyRisk
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Asked(NamedTuple):
+    """The answer to `ask`: which arm the unit of this id gets; or why none is given."""
+
+    id: str
+    arm: str | None
+    reason: str
+
+    @property
+    def held(self) -> bool:
+        """Whether no arm was given."""
+        return self.arm is None
+
+
+class Explained(NamedTuple):
+    """Every arm's numbers now, or when a unit was given its arm: then `chosen` is that arm, and `why` says why.
+
+    Which arm the next unit gets is not told before it asks.
+    """
+
+    round: int
+    alpha: Alpha
+    chosen: str | None
+    why: str
+    arms: tuple[Mapping[str, Any], ...]
+
+    def table(self) -> pd.DataFrame:
+        """One row per arm."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.arms)).set_index("arm")
+
+    def __str__(self) -> str:
+        return f"round {self.round}, alpha {show_alpha(self.alpha)}: {self.why}\n{self.table().to_string(na_rep='-')}"
+
+
+class Client:
+    """A service. `patience` is how many seconds a request may take, all its repetitions together."""
+
+    def __init__(self, url: str, key: str, *, patience: float = 60.0, transport: Any = None) -> None:
+        self._connection = Connection(url, key, patience=patience, transport=transport)
+
+    def __repr__(self) -> str:
+        return f"Client({self._connection.url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: Any, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connection.close()
+
+    def trials(self) -> list[dict[str, Any]]:
+        """Every trial: name, title, status, numbers of units."""
+        return list(self._connection.get("/v1/trials"))
+
+    def trial(self, name: str) -> LiveTrial:
+        """A trial of the service, by its name."""
+        return LiveTrial(self._connection, name)
+
+    def create(
+        self,
+        name: str,
+        arms: Sequence[str] | int,
+        alpha: float | Sequence[float],
+        policy: str | None = None,
+        *,
+        seed: int | None = None,
+        **settings: Any,
+    ) -> LiveTrial:
+        """Create a trial; `settings` are risks, pending_cap, lost and title."""
+        listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
+        # Chosen here: the same request again is then the same trial.
+        seed = secrets.randbits(63) if seed is None else seed
+        limits = alpha if isinstance(alpha, int | float) else list(alpha)
+        body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}
+        self._connection.post("/v1/trials", body)
+        return self.trial(name)
+
+
+class LiveTrial:
+    """One trial of a service."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+            raise TrialError(f"a trial's name is 1 to 64 letters, digits, dots, dashes and underscores, got {name!r}")
+        self.name = name
+        self._connection = connection
+        self._path = f"/v1/trials/{quote(name, safe='')}"
+
+    def __repr__(self) -> str:
+        return f"LiveTrial({self.name!r})"
+
+    def ask(self, id: str | int | None = None) -> Asked:
+        """Give a unit its arm, or say why none is given; without an id it gets one of its own."""
+        unit = secrets.token_hex(16) if id is None else str(id)
+        given = self._connection.post(f"{self._path}/units", {"unit": unit})
+        return Asked(given["unit"], given["arm"], given["why"])
+
+    def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> None:
+        """Say what happened to a unit: reward and risk together, or each when it is known."""
+        self._connection.post(f"{self._path}/outcomes", {"unit": str(id), "reward": reward, "risk": _plain(risk)})
+
+    def explain(self, id: str | int | None = None) -> Explained:
+        """What is known of every arm now; with an id, the stored decision that gave this unit its arm."""
+        if id is None:
+            return _explain_now(self.overview())
+        unit = self._connection.get(f"{self._path}/unit", {"unit": str(id)})
+        return _explain_then(unit["decision"]["body"], unit["alpha"])
+
+    def correct(
+        self, id: str | int, *, reason: str, reward: float | None = None, risk: AnyRisk | None = None
+    ) -> None:  # fmt: skip
+        """Put another outcome in the place of one that was told."""
+        body = {"unit": str(id), "reward": reward, "risk": _plain(risk), "reason": reason}
+        self._connection.post(f"{self._path}/corrections", body, repeatable=False)
+
+    def give_up(self, id: str | int, *, reason: str) -> None:
+        """No longer wait for a unit's outcome."""
+        self._connection.post(f"{self._path}/given-up", {"unit": str(id), "reason": reason})
+
+    def amend(self, *, reason: str, **changes: Any) -> None:
+        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+        self._connection.post(f"{self._path}/amendments", {"reason": reason, **changes}, repeatable=False)
+
+    def pause(self, *, reason: str) -> None:
+        """Give no arms until the trial is resumed; outcomes are still taken."""
+        self._connection.post(f"{self._path}/pause", {"reason": reason})
+
+    def resume(self, *, reason: str) -> None:
+        """Give arms again. It is sent once: repeated, it could undo a pause that someone else ordered meanwhile."""
+        self._connection.post(f"{self._path}/resume", {"reason": reason}, repeatable=False)
+
+    def close(self, *, reason: str) -> None:
+        """Give no more arms, ever; outcomes are still taken."""
+        self._connection.post(f"{self._path}/close", {"reason": reason})
+
+    def overview(self) -> dict[str, Any]:
+        """The trial at a glance."""
+        return dict(self._connection.get(self._path))
+
+    def log(self, *, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Every event behind `after`, fetched page by page."""
+        at: int | None = after
+        while at is not None:
+            page = self._connection.get(f"{self._path}/events", {"after": at, "limit": 1000})
+            yield from page["events"]
+            at = page["next"]
+
+    def verify(self, *, expected: str | None = None) -> dict[str, Any]:
+        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`."""
+        noted = {} if expected is None else {"expected": expected}
+        return dict(self._connection.get(f"{self._path}/verification", noted))
+
+
+def _plain(risk: AnyRisk | None) -> Any:
+    """A risk as JSON can hold it."""
+    if isinstance(risk, Mapping):
+        return dict(risk)
+    return list(risk) if isinstance(risk, Sequence) and not isinstance(risk, str) else risk
+
+
+def _explain_now(seen: Mapping[str, Any]) -> Explained:
+    why = seen["holding"] or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"
+    return Explained(seen["units"] + 1, plain_alpha(tuple(seen["alpha"])), None, why, tuple(seen["arms"]))
+
+
+def _explain_then(decision: Mapping[str, Any], alpha: Sequence[float]) -> Explained:
+    arms = tuple({"arm": arm, **numbers} for arm, numbers in decision["arms"].items())
+    return Explained(decision["round"], plain_alpha(tuple(alpha)), decision["arm"], decision["why"], arms)

@@ -1,0 +1,292 @@
+"""Chunks of trials, played on threads or on an executor: the same bits however they are cut and wherever they run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeAlias
+
+import numba
+import numpy as np
+
+from safebandit.core.arms import Counts, new_memory
+from safebandit.core.dispatch import Formula, compiling_alone, formulas_to_send, take_formulas
+from safebandit.core.kernels import Costs, empty_trials, is_ours, kernels_for
+from safebandit.core.policies import prepare, widths
+from safebandit.core.streams import STATE, trial_streams
+from safebandit.errors import ExecutorError
+from safebandit.problems import Instance
+from safebandit.simulation.chunks import Chunk, Clerk, KeptChunk, Shelf, gaps
+from safebandit.simulation.collecting import Keeper
+from safebandit.simulation.results import Result, Specification
+from safebandit.sources import sources
+
+# A chunk is about a tenth of a second: progress moves, Ctrl-C is soon heard, and no core waits long for another.
+CHUNK_ROUNDS = 500_000
+MAX_CHUNK_TRIALS = 1_000
+CHUNKS_PER_WORKER = 4
+# How many chunks each worker may be ahead of the first that is not finished: they wait in memory.
+CHUNKS_AHEAD = 8
+# An executor's chunks may be ten times as long, a second: a task costs a cluster about a millisecond.
+LONGER_ON_EXECUTOR = 10
+ASSUMED_WORKERS = 64
+
+Progress: TypeAlias = Callable[["Step"], None]
+
+
+class Step(NamedTuple):
+    """What a progress display is told: rounds done of how many, and what is going on."""
+
+    done: int
+    total: int
+    what: str
+
+
+class Job(NamedTuple):
+    """All that the trials of one policy share; it can be sent to another process."""
+
+    label: str
+    policy: Any
+    law: Any
+    limits: tuple[float, ...]
+    costs: Costs
+    checkpoints: Counts
+    seed: int
+    stop: Counts
+    sources: str
+    formulas: Sequence[Formula]
+
+
+class Means(NamedTuple):
+    """What a run is carried out with: threads or an executor, a folder for finished chunks, who is told of progress."""
+
+    workers: int
+    executor: Executor | None = None
+    resume: str | Path | None = None
+    progress: Progress | None = None
+
+
+def ready_for(policy: Any, instance: Instance) -> Any:
+    """A policy as the simulator plays it on an instance; an error says why it cannot."""
+    return prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
+
+
+def run(
+    specification: Specification, policies: Mapping[str, Any], trials: range, means: Means, keeper: Keeper
+) -> Result:
+    """All trials of all policies, chunk by chunk; after Ctrl-C, those before the first that is unfinished."""
+    stop = np.zeros(1, np.int64)
+    lanes = [
+        _lane(_job(label, policy, specification, stop), specification, trials, means)
+        for label, policy in policies.items()
+    ]
+    clerk = Clerk(keeper, trials.start, {lane.job.label: lane.kept for lane in lanes})
+    before, interrupted = keeper.trials, False
+    try:
+        clerk.catch_up()
+        if means.executor is None:
+            _run_on_threads(lanes, clerk, means)
+        else:
+            _run_on_executor(means.executor, lanes, clerk, means)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        clerk.close()
+    if keeper.trials == before:
+        raise KeyboardInterrupt("interrupted before any trial was finished under every policy")
+    return Result(specification, keeper.kept(), clerk.seconds, interrupted)
+
+
+def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> Job:
+    instance = specification.instance
+    ready = ready_for(policy, instance)
+    # A round without a play forgoes the best safe arm's reward.
+    costs = Costs(instance.costs, np.asarray(instance.unsafe_by_risk.any(axis=0)), instance.best_mean)
+    return Job(
+        label, ready, instance.law, instance.limits, costs, specification.checkpoints, specification.seed, stop,
+        sources(), [formula for kind in _kinds(ready) for formula in formulas_to_send(kind)],
+    )  # fmt: skip
+
+
+def _kinds(value: Any) -> set[type]:
+    """The classes that a policy is made of."""
+    return {type(value)}.union(*map(_kinds, value)) if hasattr(value, "_fields") else set()
+
+
+class _Lane(NamedTuple):
+    """What one policy has to play: its finished chunks are on a shelf, if it has one."""
+
+    job: Job
+    shelf: Shelf | None
+    kept: Sequence[KeptChunk]
+    missing: Sequence[range]
+
+
+def _lane(job: Job, specification: Specification, trials: range, means: Means) -> _Lane:
+    # A class from outside may have been edited since, and nobody could tell.
+    if means.resume is None or not is_ours(job.policy):
+        return _Lane(job, None, [], [trials])
+    shelf = Shelf(means.resume, specification, job.policy)
+    kept = shelf.find(trials)
+    return _Lane(job, shelf, kept, gaps(trials, kept))
+
+
+def _run_on_threads(lanes: Sequence[_Lane], clerk: Clerk, means: Means) -> None:
+    tracker = _Tracker(lanes, means.progress)
+    pool = ThreadPoolExecutor(means.workers)
+    try:
+        for lane in lanes:
+            tracker.tell(f"preparing {lane.job.label}")
+            make_ready(lane.job)
+        _collect(pool, run_chunk, _plan(lanes, means.workers, longer=1), clerk, tracker)
+    finally:
+        lanes[0].job.stop[0] = 1
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_on_executor(executor: Executor, lanes: Sequence[_Lane], clerk: Clerk, means: Means) -> None:
+    """The executor is another's: what is pending is cancelled, and it goes on."""
+    tracker = _Tracker(lanes, means.progress)
+    tracker.tell("sending chunks")
+    try:
+        _collect(executor, play_chunk, _plan(lanes, means.workers, longer=LONGER_ON_EXECUTOR), clerk, tracker)
+    except (BrokenExecutor, CancelledError) as problem:
+        raise ExecutorError(_lost(problem, means)) from problem
+    except ImportError as problem:
+        raise ExecutorError(f"a worker lacks a module ({problem}); install the same packages there") from problem
+    except Exception as problem:
+        if type(problem).__module__.partition(".")[0] == "distributed":
+            raise ExecutorError(_lost(problem, means)) from problem
+        raise
+    finally:
+        # Heard by threads only; other processes have a copy, and end the chunk that they are at.
+        lanes[0].job.stop[0] = 1
+
+
+def _lost(problem: BaseException, means: Means) -> str:
+    remedy = "name a folder (resume) to keep finished chunks" if means.resume is None else "finished chunks are kept"
+    reason = " ".join(str(problem).split()) or "its tasks were cancelled"
+    return f"the executor was lost: {type(problem).__name__}, {reason}; {remedy}, and run it again"
+
+
+class _Tracker:
+    """How many rounds are done, and who is told."""
+
+    def __init__(self, lanes: Sequence[_Lane], progress: Progress | None) -> None:
+        self.horizon = int(lanes[0].job.checkpoints[-1])
+        self.progress = progress
+        self.done = self.horizon * sum(len(chunk.wanted) for lane in lanes for chunk in lane.kept)
+        self.total = self.done + self.horizon * sum(len(gap) for lane in lanes for gap in lane.missing)
+
+    def add(self, task: _Task) -> None:
+        """A chunk has ended."""
+        self.done += len(task.trials) * self.horizon
+        self.tell(task.lane.job.label)
+
+    def tell(self, what: str) -> None:
+        if self.progress is not None:
+            self.progress(Step(self.done, self.total, what))
+
+
+class _Task(NamedTuple):
+    lane: _Lane
+    trials: range
+
+
+class _Plan(NamedTuple):
+    """What is to be played, in order, and how many chunks may be played or wait at once."""
+
+    tasks: Sequence[_Task]
+    room: int
+
+
+def _plan(lanes: Sequence[_Lane], workers: int, *, longer: int) -> _Plan:
+    """What is missing, in chunks; the first trials of every policy come first."""
+    tasks = []
+    for lane in lanes:
+        size = _chunk_trials(sum(map(len, lane.missing)), int(lane.job.checkpoints[-1]), workers, longer)
+        tasks += [_Task(lane, gap[i : i + size]) for gap in lane.missing for i in range(0, len(gap), size)]
+    # One for every policy beside: the chunk that all others wait for is always among those handed out.
+    return _Plan(sorted(tasks, key=lambda task: task.trials.start), CHUNKS_AHEAD * workers + len(lanes))
+
+
+def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
+    """How many trials a chunk has: several chunks per worker, none too long, and on an executor none too short."""
+    short = min(MAX_CHUNK_TRIALS, CHUNK_ROUNDS // horizon)
+    share = -(-trials // (CHUNKS_PER_WORKER * workers))
+    least = 1 if longer == 1 else short
+    return max(1, least, min(longer * MAX_CHUNK_TRIALS, longer * CHUNK_ROUNDS // horizon, share))
+
+
+def _collect(pool: Executor, play: Callable[[Job, range], Chunk], plan: _Plan, clerk: Clerk, tracker: _Tracker) -> None:
+    """Have it all played; each chunk is kept on disk as it ends, then goes to the clerk."""
+    todo = deque(plan.tasks)
+    running: dict[Future[Chunk], _Task] = {}
+    ended: SimpleQueue[Future[Chunk]] = SimpleQueue()
+    try:
+        while todo or running:
+            while todo and len(running) + clerk.waiting < plan.room:
+                task = todo.popleft()
+                future = pool.submit(play, task.lane.job, task.trials)
+                running[future] = task
+                future.add_done_callback(ended.put)
+            future = ended.get()
+            task = running.pop(future)
+            chunk = future.result()
+            if task.lane.shelf is not None:
+                task.lane.shelf.keep(chunk)
+            clerk.take(task.lane.job.label, chunk)
+            tracker.add(task)
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def play_chunk(job: Job, trials: range) -> Chunk:
+    """A chunk as an executor plays it, perhaps in another process: by the same sources or not at all."""
+    if sources() != job.sources:
+        raise ExecutorError(
+            f"a worker has other sources of safebandit, or another NumPy or Numba ({sources()}, not {job.sources}); "
+            "install the same versions there and restart it"
+        )
+    make_ready(job)
+    return run_chunk(job, trials)
+
+
+# Untyped on purpose: Numba has no hints for it.
+_typeof: Any = numba.typeof
+_READY: set[Any] = set()
+_GETTING_READY = threading.Lock()
+
+
+def make_ready(job: Job) -> None:
+    """Compile for a job, once in a process, and one process of a machine after the other."""
+    kind = _typeof(job.policy), _typeof(job.law), len(job.limits)
+    if kind in _READY:
+        return
+    with _GETTING_READY, compiling_alone():
+        take_formulas(job.formulas)
+        run_chunk(job, range(0))
+    _READY.add(kind)
+
+
+def run_chunk(job: Job, trials: range) -> Chunk:
+    """Play some trials of one policy; `seconds` is the core's own time, whatever else the machine does."""
+    n, count = len(trials), len(job.costs.regret)
+    keys, outcomes, streams = np.zeros((n, count), np.uint64), np.zeros((n, count), STATE), np.zeros(n, STATE)
+    for i, trial in enumerate(trials):
+        random = trial_streams(job.seed, trial, count)
+        streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys
+    memory = new_memory(keys, streams, widths(job.policy), len(job.limits))
+    out = empty_trials(n, len(job.checkpoints), count, len(job.limits))
+    began = time.thread_time()
+    kernels_for(job.policy, job.law).run_trials(
+        job.policy, job.law, job.limits, job.costs, job.checkpoints, memory, outcomes, out, job.stop
+    )
+    seconds = time.thread_time() - began
+    return Chunk(trials.start, out._replace(risk=out.risk[:, 0]) if len(job.limits) == 1 else out, seconds)

@@ -1,0 +1,174 @@
+"""Pictures of results: curves over time with bands, and boxes of what the trials came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from safebandit.errors import ResultError
+from safebandit.problems.limits import show_alpha
+from safebandit.simulation.summaries import Whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from safebandit.core.arms import Numbers
+    from safebandit.simulation.results import Result
+    from safebandit.simulation.summaries import Summary
+
+LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
+# Dark to light in grey as well, and each line has its own dashes and its own marker.
+COLOURS = ("#1b3a5c", "#c44e1b", "#4f9a6b", "#8a5fb0", "#b8860b", "#5fb0c9", "#d77fa1", "#7f7f7f")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
+MARKERS = "osD^vP*X"
+_STYLE: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "safebandit",
+}
+
+
+class Line(NamedTuple):
+    """One line of a picture: where, how high, and the band around it (None: no band)."""
+
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+
+
+def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
+    """Mean over the trials against time, with the interval that holds the middle 90 % of them."""
+    figure, axes = new_figure(len(metrics))
+    for axis, metric in zip(axes, metrics, strict=True):
+        draw_lines(axis, curve_lines(result, metric))
+        axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, result.specification.horizon))
+    axes[0].legend(frameon=False, loc="upper left")
+    _title(figure, result, "mean, and the middle 90 % of trials")
+    return figure
+
+
+def boxes(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) -> Figure:
+    """What the trials came to at the horizon: median, quartiles, whiskers at 5 % and 95 %, each trial beyond.
+
+    Of a summary only the least and the most are. With several risks, unsafe plays are shown for each of them too.
+    """
+    panels = {LABELS[metric]: (metric, -1) for metric in metrics}
+    risks = result.specification.instance.risks
+    if len(risks) > 1 and "unsafe_plays" in metrics:
+        panels |= {f"{LABELS['unsafe_plays']}, {risk},": ("unsafe_by_risk", j) for j, risk in enumerate(risks)}
+    figure, axes = new_figure(len(panels))
+    for axis, (label, (name, column)) in zip(axes, panels.items(), strict=True):
+        _draw_boxes(axis, {policy: _box(result.about(policy), name, column) for policy in result.policies})
+        axis.set(ylabel=f"{label} at round {result.specification.horizon:,}")
+    dots = "; dots: least and most" if result.keep == "summary" else ""
+    _title(figure, result, f"box: quartiles; whiskers: 5 % and 95 %; diamond: mean{dots}")
+    return figure
+
+
+def _box(about: Whole | Summary, name: str, column: int) -> dict[str, Any]:
+    """The numbers of one box, by the names that matplotlib gives them."""
+    if isinstance(about, Whole):
+        return _box_of_sample(about.fields[name][:, column])
+    low, first, median, third, high = about.quantiles(name, np.array([0.05, 0.25, 0.5, 0.75, 0.95]))[:, column].tolist()
+    ends = about.quantiles(name, np.array([0.0, 1.0]))[:, column]
+    return {
+        "med": median, "q1": first, "q3": third, "whislo": low, "whishi": high,
+        "mean": about.mean(name)[column], "fliers": ends[(ends < low) | (ends > high)],
+    }  # fmt: skip
+
+
+def _box_of_sample(sample: NDArray[Any]) -> dict[str, Any]:
+    from matplotlib.cbook import boxplot_stats
+
+    box: dict[str, Any] = boxplot_stats(np.asarray(sample, float), whis=(5, 95))[0]
+    return box
+
+
+def curve_lines(result: Result, metric: str) -> dict[str, Line]:
+    """The mean of a metric over time for every policy, with the middle 90 % of the trials."""
+    if result.trials == 0:
+        raise ResultError("there is nothing to draw: the result has no trials")
+    lines = {}
+    for policy in result.policies:
+        low, high = result.quantiles(policy, metric, (0.05, 0.95))
+        mean = result.mean(policy, metric)
+        lines[policy] = Line(result.specification.checkpoints.astype(float), mean, low, high)
+    return lines
+
+
+def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None:
+    """Draw lines with their bands; `first` shifts colours, dashes and markers."""
+    for i, (label, line) in enumerate(lines.items(), start=first):
+        colour = COLOURS[i % len(COLOURS)]
+        if line.low is not None and line.high is not None:
+            axis.fill_between(line.x, line.low, line.high, color=colour, alpha=0.12, linewidth=0)
+        dense = len(line.x) > 30
+        axis.plot(
+            line.x, line.y, label=label, color=colour, linestyle=DASHES[i % len(DASHES)], linewidth=1.8,
+            marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15) if dense else None, markersize=4,
+        )  # fmt: skip
+    axis.set_ylim(bottom=0)
+
+
+def draw_boxes(axis: Axes, samples: Mapping[str, Numbers]) -> None:
+    """Draw one box per sample."""
+    _draw_boxes(axis, {label: _box_of_sample(sample) for label, sample in samples.items()})
+
+
+def _draw_boxes(axis: Axes, found: Mapping[str, dict[str, Any]]) -> None:
+    drawn = axis.bxp(
+        [{**box, "label": label} for label, box in found.items()], widths=0.6, patch_artist=True, showmeans=True,
+        flierprops={"marker": ".", "markersize": 4, "alpha": 0.5}, medianprops={"color": "black"},
+        meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5},
+    )  # fmt: skip
+    for i, box in enumerate(drawn["boxes"]):
+        box.set(facecolor=COLOURS[i % len(COLOURS)], alpha=0.45)
+    axis.set_ylim(bottom=0)
+    if max(map(len, found)) * len(found) > 36:
+        axis.tick_params(axis="x", rotation=20)
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure as PNG and, beside it, as SVG; the same result gives the same bytes."""
+    from matplotlib import pyplot as plt
+
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    endings: tuple[tuple[str, dict[str, Any]], ...] = ((".png", {"Software": None}), (".svg", {"Date": None}))
+    for ending, metadata in endings:
+        with plt.rc_context(_STYLE):
+            figure.savefig(path.with_name(path.name + ending), metadata=metadata)
+    plt.close(figure)
+    return path.with_name(path.name + ".png")
+
+
+def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side, in one row or more."""
+    import matplotlib
+
+    # Without a screen, and without asking for one.
+    matplotlib.use("Agg", force=False)
+    from matplotlib import pyplot as plt
+
+    with plt.rc_context(_STYLE):
+        size = (5.6 * panels, 4.0 * rows)
+        figure, axes = plt.subplots(rows, panels, figsize=size, layout="constrained", squeeze=False)
+    return figure, list(axes.ravel())
+
+
+def _title(figure: Figure, result: Result, note: str) -> None:
+    specification = result.specification
+    name, alpha = specification.instance.name, show_alpha(specification.instance.alpha)
+    if result.keep == "summary":
+        note = f"{note}; quantiles within {100 * result.quantile_accuracy:.1f} %"
+    figure.suptitle(f"{name}, alpha = {alpha}, {result.trials:,} trials ({note})", fontsize=11)

@@ -1,0 +1,340 @@
+"""Results: what simulated trials gave, as tables, intervals and a file that can be rerun from itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from safebandit.core.arms import Counts, Numbers
+from safebandit.core.kernels import Trials
+from safebandit.errors import ResultError, suggest
+from safebandit.problems import Instance
+from safebandit.problems.limits import write_alpha
+from safebandit.simulation.collecting import Kept, summaries_in, trials_in
+from safebandit.simulation.sketches import ACCURACY
+from safebandit.simulation.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
+from safebandit.simulation.tables import read_summaries, read_trials, summaries_table, trials_table
+from safebandit.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+FORMAT = 1
+_METADATA = b"safebandit"
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """All that determines a result: run again, it gives the same bits."""
+
+    instance: Instance
+    policies: Mapping[str, str]
+    horizon: int
+    seed: int
+    checkpoints: Counts
+    version: str = __version__
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "instance": self.instance.to_dict(),
+            "policies": dict(self.policies),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "checkpoints": self.checkpoints.tolist(),
+            "version": self.version,
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> Specification:
+        return Specification(
+            Instance.from_dict(document["instance"]),
+            document["policies"],
+            document["horizon"],
+            document["seed"],
+            np.array(document["checkpoints"], np.int64),
+            document["version"],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The trials of every policy on one instance, in pairs: trial i met the same outcomes under each.
+
+    Of every policy there are all trials, or a summary of them, which answers all that asks for no single trial.
+    """
+
+    specification: Specification
+    by_policy: Kept
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies, under the texts they were asked for by."""
+        return list(self.by_policy)
+
+    @property
+    def keep(self) -> str:
+        """What is kept: "trials", every one, or a "summary" of them."""
+        return "summary" if summaries_in(self.by_policy) else "trials"
+
+    @property
+    def trials(self) -> int:
+        """How many trials each policy played."""
+        kept = next(iter(self.by_policy.values()))
+        return kept.trials if isinstance(kept, Summary) else len(kept.regret)
+
+    @property
+    def quantile_accuracy(self) -> float:
+        """How far a quantile may be off, relative to itself: not at all, unless only a summary was kept."""
+        return ACCURACY if self.keep == "summary" else 0.0
+
+    def of(self, policy: str) -> Trials:
+        """The trials of one policy."""
+        kept = self._kept(policy)
+        if isinstance(kept, Summary):
+            raise ResultError(
+                f"the result keeps a summary of its {self.trials} trials, not each of them; "
+                'simulate it again with keep="trials"'
+            )
+        return kept
+
+    def _kept(self, policy: str) -> Trials | Summary:
+        if policy not in self.by_policy:
+            raise ResultError(f'the result has no policy "{policy}"; {suggest(policy, self.by_policy)}')
+        return self.by_policy[policy]
+
+    def about(self, policy: str) -> Whole | Summary:
+        """What is known of one policy's trials, by field: means and quantiles, whatever was kept."""
+        kept = self._kept(policy)
+        return kept if isinstance(kept, Summary) else Whole(fields_of(kept, self.specification.instance.unsafe_by_risk))
+
+    def final(self, policy: str, metric: str = "regret") -> Numbers:
+        """A metric at the horizon, one number per trial: "regret" or "unsafe_plays"."""
+        return self.curve(policy, metric)[:, -1]
+
+    def curve(self, policy: str, metric: str = "regret") -> Numbers:
+        """A metric at every checkpoint (columns) of every trial (rows)."""
+        _check_metric(metric)
+        return np.asarray(getattr(self.of(policy), metric), float)
+
+    def mean(self, policy: str, metric: str = "regret") -> Numbers:
+        """The mean of a metric over the trials, at every checkpoint."""
+        _check_metric(metric)
+        return self.about(policy).mean(metric)
+
+    def unsafe_by_risk(self, policy: str) -> Counts:
+        """Plays at the horizon of arms that are unsafe in each risk (columns), one row per trial.
+
+        An arm that is unsafe in two risks counts in both, and once in "unsafe_plays".
+        """
+        unsafe = self.specification.instance.unsafe_by_risk
+        counted: Counts = self.of(policy).plays @ unsafe.T.astype(np.int64)
+        return counted
+
+    def _by_risk(self, policy: str) -> dict[str, Counts]:
+        """The same by the risks' names; nothing where there is but one risk, which "unsafe_plays" is about."""
+        names = self.specification.instance.risks
+        if len(names) == 1:
+            return {}
+        return dict(zip(names, self.unsafe_by_risk(policy).T, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as the command line's JSON has it."""
+        specification = self.specification
+        accuracy = {"quantile_accuracy": self.quantile_accuracy} if self.keep == "summary" else {}
+        return {
+            "instance": specification.instance.to_dict(),
+            "alpha": write_alpha(specification.instance.alpha),
+            "horizon": specification.horizon,
+            "trials": self.trials,
+            "seed": specification.seed,
+            **accuracy,
+            "policies": {policy: self._policy_summary(policy) for policy in self.policies},
+        }
+
+    def _policy_summary(self, policy: str) -> dict[str, Any]:
+        about, risks = self.about(policy), self.specification.instance.risks
+        by_risk = {risk: about.describe("unsafe_by_risk", j) for j, risk in enumerate(risks)}
+        return {
+            **{metric: about.describe(metric) for metric in METRICS},
+            # One risk alone is what "unsafe_plays" is about.
+            **({"unsafe_by_risk": by_risk} if len(risks) > 1 else {}),
+            "plays": about.mean("plays").tolist(),
+            "none_permissible": float(about.mean("none_permissible")[0]),
+            "held": float(about.mean("held")[0]),
+            "rounds_per_second": self.rounds_per_second(policy),
+        }
+
+    def rounds_per_second(self, policy: str) -> float | None:
+        """Rounds per second of one core's time; None where the result was not timed."""
+        seconds = self.seconds.get(policy, 0.0)
+        return self.trials * self.specification.horizon / seconds if seconds > 0 else None
+
+    def summary(self) -> pd.DataFrame:
+        """One row per policy: regret and unsafe plays at the horizon, mean plays per arm, rounds with no choice."""
+        import pandas as pd
+
+        table = pd.DataFrame.from_dict(self.summary_rows(), orient="index")
+        table.columns = pd.MultiIndex.from_tuples(list(next(iter(self.summary_rows().values()))))
+        table.index.name = "policy"
+        return table
+
+    def summary_rows(self) -> dict[str, dict[tuple[str, str], float]]:
+        """The same without pandas, by policy and by pairs such as ("regret", "mean")."""
+        rows = {}
+        for policy in self.policies:
+            document = self._policy_summary(policy)
+            row = {(metric, name): value for metric in METRICS for name, value in document[metric].items()}
+            for risk, numbers in document.get("unsafe_by_risk", {}).items():
+                row |= {(f"unsafe_plays {risk}", name): value for name, value in numbers.items()}
+            names = self.specification.instance.arms
+            row |= {("plays", arm): plays for arm, plays in zip(names, document["plays"], strict=True)}
+            row |= {("rounds", name): document[name] for name in ("none_permissible", "held")}
+            rows[policy] = row
+        return rows
+
+    def per_trial(self) -> pd.DataFrame:
+        """One row per policy and trial: regret, unsafe plays, rounds with no permissible arm, plays per arm."""
+        import pandas as pd
+
+        frames = []
+        for policy in self.policies:
+            trials = self.of(policy)
+            columns = {metric: getattr(trials, metric)[:, -1] for metric in METRICS}
+            columns |= {f"unsafe_plays {risk}": plays for risk, plays in self._by_risk(policy).items()}
+            columns |= {"none_permissible": trials.none_permissible, "held": trials.held}
+            columns |= {f"plays {arm}": trials.plays[:, k] for k, arm in enumerate(self.specification.instance.arms)}
+            frames.append(pd.DataFrame({"policy": policy, "trial": np.arange(self.trials), **columns}))
+        return pd.concat(frames, ignore_index=True)
+
+    def quantiles(self, policy: str, metric: str = "regret", levels: Any = (0.05, 0.5, 0.95)) -> Numbers:
+        """Quantiles over the trials (rows: levels) at every checkpoint (columns), up to `quantile_accuracy`."""
+        _check_metric(metric)
+        wanted = np.asarray(levels, float)
+        if not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+            raise ResultError(f"the levels of quantiles must lie in [0, 1], got {levels}")
+        return self.about(policy).quantiles(metric, wanted)
+
+    def compare(self, policy: str, other: str, metric: str = "regret", confidence: float = 0.95) -> dict[str, float]:
+        """The paired difference `policy` - `other` at the horizon, with its t interval.
+
+        `below` is the share of trials in which `policy` had less, ties counted half.
+        """
+        from scipy import stats
+
+        if not 0.0 < confidence < 1.0:
+            raise ResultError(f"confidence must lie inside (0, 1), got {confidence}")
+        mean, spread, below = self._paired(policy, other, metric)
+        reach = float(stats.t.ppf(0.5 + confidence / 2, max(1, self.trials - 1))) * spread
+        return {"difference": mean, "se": spread, "low": mean - reach, "high": mean + reach, "below": below}
+
+    def _paired(self, policy: str, other: str, metric: str) -> Paired:
+        _check_metric(metric)
+        kept = self._kept(policy)
+        if isinstance(kept, Summary):
+            self._kept(other)
+            return kept.paired(metric, self.policies.index(other))
+        first, second = self.final(policy, metric), self.final(other, metric)
+        difference = first - second
+        below = float((first < second).mean() + 0.5 * (first == second).mean())
+        return Paired(float(difference.mean()), standard_error(difference), below)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a Parquet file that holds all that was kept and the complete specification; all of it or nothing."""
+        import pyarrow.parquet as pq
+
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        try:
+            pq.write_table(self._table(), partial)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+        return path
+
+    def _table(self) -> pa.Table:
+        document = {
+            "format": FORMAT,
+            "keep": self.keep,
+            "trials": self.trials,
+            "specification": self.specification.to_dict(),
+            "seconds": dict(self.seconds),
+        }
+        summaries = summaries_in(self.by_policy)
+        table = summaries_table(summaries) if summaries else trials_table(trials_in(self.by_policy))
+        return table.replace_schema_metadata({_METADATA: json.dumps(document)})
+
+    @staticmethod
+    def load(path: str | Path) -> Result:
+        """Read a file that `save` wrote."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = Path(path)
+        if not path.is_file():
+            raise ResultError(f"there is no file {path}")
+        try:
+            table = pq.read_table(path)
+        except (pa.ArrowInvalid, OSError):
+            raise ResultError(f"{path} is not a result, or was cut short; simulate it again") from None
+        document = _document(path, table.schema.metadata or {})
+        try:
+            specification = Specification.from_dict(document["specification"])
+            by_policy = _read(table, specification, document)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ResultError(f"{path} does not hold what a result holds: {problem}") from None
+        return Result(specification, by_policy, document.get("seconds", {}))
+
+    def same_trials(self, other: Result) -> bool:
+        """Whether both hold the same policies and trials, bit for bit."""
+        if self.policies != other.policies or self.trials != other.trials:
+            return False
+        pairs = ((self.by_policy[policy], other.by_policy[policy]) for policy in self.policies)
+        return all(_same(mine, yours) for mine, yours in pairs)
+
+
+def _check_metric(metric: str) -> None:
+    if metric not in METRICS:
+        raise ResultError(f'unknown metric "{metric}"; {suggest(metric, METRICS)}')
+
+
+def _same(mine: Trials | Summary, yours: Trials | Summary) -> bool:
+    if isinstance(mine, Summary) or isinstance(yours, Summary):
+        return isinstance(mine, Summary) and isinstance(yours, Summary) and mine.same(yours)
+    return all(np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
+
+
+def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    if _METADATA not in metadata:
+        raise ResultError(f"{path} is a Parquet file but not a result of safebandit")
+    try:
+        document: dict[str, Any] = dict(json.loads(metadata[_METADATA]))
+    except (TypeError, ValueError):
+        raise ResultError(f"{path} does not hold the specification that a result holds; simulate it again") from None
+    if document.get("format") != FORMAT:
+        raise ResultError(
+            f"{path} has format {document.get('format')}, this version reads format {FORMAT}; "
+            "read it with the version that wrote it, or simulate it again"
+        )
+    return document
+
+
+def _read(table: pa.Table, specification: Specification, document: Mapping[str, Any]) -> Kept:
+    instance, policies, trials = specification.instance, list(specification.policies), document["trials"]
+    # Files that say nothing about it keep every trial.
+    keep = document.get("keep", "trials")
+    if keep == "trials":
+        return read_trials(table, policies, trials, len(instance.limits))
+    if keep != "summary":
+        raise ValueError(f'it keeps "{keep}"')
+    widths = field_widths(len(specification.checkpoints), len(instance.arms), len(instance.limits), len(policies))
+    return read_summaries(table, policies, trials, widths)

@@ -1,0 +1,1 @@
+"""Whole studies: the paper reproduced, the arena, and their reports."""

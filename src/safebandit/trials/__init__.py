@@ -1,0 +1,1 @@
+"""Live trials: the engine, its explanations, the record, verification and rehearsal."""

@@ -1,0 +1,233 @@
+"""Why this arm, and why not the others: what a policy sees, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safebandit.core.arms import Memory, Numbers, risk_fields
+from safebandit.core.kernels import kernels_for
+from safebandit.core.policies import WAIT
+from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ArmView(NamedTuple):
+    """One arm as the policy sees it. Means and indices that do not exist are None.
+
+    `pending` are the units whose risk is not known yet. With several risks it is the largest of their counts, and
+    `mean_risk` and `risk_index` are tuples.
+    """
+
+    arm: str
+    plays: int
+    pending: int
+    mean_reward: float | None
+    mean_risk: float | tuple[float | None, ...] | None
+    reward_index: float | None
+    risk_index: float | tuple[float | None, ...] | None
+    probability: float | None
+    permissible: bool
+    chosen: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The arm that the next `ask` gives (None: it holds), why, and every arm's numbers."""
+
+    round: int
+    alpha: Alpha
+    chosen: str | None
+    why: str
+    arms: tuple[ArmView, ...]
+    risks: tuple[str, ...] = ONE_RISK
+
+    def table(self) -> pd.DataFrame:
+        """One row per arm; several risks have a column each, such as "mean_risk nausea"."""
+        import pandas as pd
+
+        rows = [self._row(view) for view in self.arms]
+        return pd.DataFrame(rows, columns=list(rows[0])).set_index("arm")
+
+    def _row(self, view: ArmView) -> dict[str, Any]:
+        row: dict[str, Any] = {}
+        for field, value in view._asdict().items():
+            if isinstance(value, tuple):
+                row |= {f"{field} {name}": part for name, part in zip(self.risks, value, strict=True)}
+            else:
+                row[field] = value
+        return row
+
+    def __str__(self) -> str:
+        head = f"round {self.round}, alpha {show_alpha(self.alpha)}: {self.chosen or 'hold'} ({self.why})"
+        return f"{head}\n{self.table().to_string(na_rep='-', float_format=lambda x: f'{x:.4f}')}"
+
+    def _repr_html_(self) -> str:
+        return str(
+            self.table().style.set_caption(f"round {self.round}: {self.chosen or 'hold'} ({self.why})").to_html()
+        )
+
+
+class _Gate(NamedTuple):
+    """What is needed to say why an arm is not permissible: every arm's risk indices (columns), limits and names."""
+
+    bounds: Numbers
+    limits: tuple[float, ...]
+    risks: Sequence[str]
+
+
+class Considered(NamedTuple):
+    """A decision and what it rests on: the arm by number (HOLD or WAIT: none), whether no arm was permissible, whether
+    arms are played once before indices are asked; and of every arm if it is permissible, its reward index, its risk
+    indices (columns) and, where the policy mixes arms, its probability; NaN where there is none.
+    """
+
+    k: int
+    none: bool
+    first_plays: bool
+    permissible: NDArray[np.bool_]
+    indices: Numbers
+    bounds: Numbers
+    probabilities: Numbers
+
+
+def consider(policy: Any, memory: Memory, t: int, limits: tuple[float, ...]) -> Considered:
+    """Decide on copies, and give all numbers behind the decision; nothing of the trial changes."""
+    kernels = kernels_for(policy)
+    numbers = np.full((len(memory.arms), 3 + len(limits)), np.nan)
+    kernels.look(policy, memory.copy(), limits, t, numbers)
+    copied = memory.copy()
+    after = copied.arms
+    after["index"] = np.nan
+    k, none = kernels.decide(policy, copied, limits, t)
+    first_plays = bool(k >= 0 and policy.each_first and t <= len(after) and after["asked"][k] == 0)
+    if k >= 0 and not none and not first_plays:
+        kernels.reveal(policy, copied, k, t)
+    drawn = np.where((after["permitted"] == 1) & (not first_plays), after["index"], np.nan)
+    indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
+    return Considered(
+        int(k), bool(none), first_plays, numbers[:, 0] == 1.0, indices, numbers[:, 3:], numbers[:, 2]
+    )  # fmt: skip
+
+
+def reason_of(considered: Considered, limits: tuple[float, ...], names: Sequence[str], risks: Sequence[str]) -> str:
+    """Why this arm, or why none, in words."""
+    k, none, first_plays = considered[:3]
+    return _why(k, none, names, _Gate(considered.bounds, limits, risks), first_plays)
+
+
+def explain_state(
+    policy: Any,
+    memory: Memory,
+    t: int,
+    limits: tuple[float, ...],
+    names: tuple[str, ...],
+    risks: tuple[str, ...] = ONE_RISK,
+) -> Explanation:
+    """Decide on copies, and describe what was decided; nothing of the trial changes."""
+    considered = consider(policy, memory, t, limits)
+    k, arms = considered.k, memory.arms
+    gate = _Gate(considered.bounds, limits, risks)
+    why = reason_of(considered, limits, names, risks)
+    of_risks = [arms[field] for field in risk_fields(len(limits))]
+    views = tuple(
+        ArmView(
+            names[i],
+            int(arms["asked"][i]),
+            max(int(risk["pending"][i]) for risk in of_risks),
+            _mean(arms["reward"][i]),
+            _plain([_mean(risk[i]) for risk in of_risks]),
+            _number(considered.indices[i]),
+            _plain([_number(bound) for bound in gate.bounds[i]]),
+            _number(considered.probabilities[i]),
+            bool(considered.permissible[i]),
+            i == k,
+            _why_arm(
+                i, k, why, bool(considered.permissible[i]), bool(arms["available"][i]), considered.indices[i], gate
+            ),
+        )
+        for i in range(len(names))
+    )
+    return Explanation(t, plain_alpha(limits), names[k] if k >= 0 else None, why, views, risks)
+
+
+def _why(k: int, none: bool, names: Sequence[str], gate: _Gate, first_plays: bool) -> str:
+    if k == WAIT:
+        return "every arm that may be given waits for outcomes of units already given it"
+    if none:
+        rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"
+        return f"no arm is permissible: {_why_none(names, gate)}; {rule}"
+    if first_plays:
+        return "every arm is played once before any index is asked"
+    return "largest reward index among the permissible arms"
+
+
+def _why_none(names: Sequence[str], gate: _Gate) -> str:
+    # NaN where an index cannot be computed: such an arm is not the nearest.
+    excess = (gate.bounds - np.array(gate.limits)).max(axis=1)
+    least = int(np.nanargmin(excess)) if not np.isnan(excess).all() else 0
+    if len(gate.limits) == 1:
+        smallest = f'{gate.bounds[least, 0]:.4g}, "{names[least]}"'
+        return f"every lower risk index is above {gate.limits[0]:g} (smallest: {smallest})"
+    j = int(np.argmax(gate.bounds[least] - np.array(gate.limits)))
+    nearest = f'{gate.bounds[least, j]:.4g} of risk "{gate.risks[j]}" against {gate.limits[j]:g}, "{names[least]}"'
+    return f"every arm has a lower risk index above its alpha (nearest: {nearest})"
+
+
+def _why_arm(i: int, k: int, why: str, permissible: bool, available: bool, index: float, gate: _Gate) -> str:
+    if i == k:
+        return why
+    if not permissible:
+        return f"not permissible: {_what_forbids(i, gate)}"
+    if not available:
+        return "waits for outcomes of units already given it"
+    if np.isnan(index):
+        return "permissible; its reward index was not needed"
+    return "permissible; another arm's reward index is larger"
+
+
+def gate_words(
+    i: int, considered: Considered, limits: tuple[float, ...], risks: Sequence[str], *, available: bool
+) -> str:
+    """Whether arm i may be given, and why, whoever is chosen."""
+    gate = _Gate(considered.bounds, limits, risks)
+    if not considered.permissible[i]:
+        return f"not permissible: {_what_forbids(i, gate)}"
+    if not available:
+        return "permissible, but waits for outcomes of units already given it"
+    if len(limits) > 1:
+        return "permissible: no lower risk index is above its alpha"
+    return f"permissible: lower risk index {considered.bounds[i, 0]:.4g} is at most alpha {limits[0]:g}"
+
+
+def _what_forbids(i: int, gate: _Gate) -> str:
+    bounds = gate.bounds[i]
+    if len(gate.limits) == 1:
+        return f"lower risk index {bounds[0]:.4g} is above alpha {gate.limits[0]:g}"
+    above = [
+        f'lower index {bounds[j]:.4g} of risk "{name}" is above its alpha {limit:g}'
+        for j, (name, limit) in enumerate(zip(gate.risks, gate.limits, strict=True))
+        # Not `>`: an index that cannot be computed forbids too.
+        if not bounds[j] <= limit
+    ]
+    return " and ".join(above) or "by its risks together, though no lower index alone is above its alpha"
+
+
+def _plain(values: list[float | None]) -> float | tuple[float | None, ...] | None:
+    """The number of a single risk by itself."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _mean(quantity: Any) -> float | None:
+    return float(quantity["total"] / quantity["plays"]) if quantity["plays"] > 0 else None
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,176 @@
+"""What may be written into a trial's log, and what is: every request is checked against the state, then drafted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from safebandit.core.policies import WAIT
+from safebandit.errors import ConflictError, TrialError
+from safebandit.sources import formulas_hash
+from safebandit.trials.explanation import reason_of
+from safebandit.trials.outcomes import outcome_names, read_outcome
+from safebandit.trials.record.events import Draft
+from safebandit.trials.record.settings import Settings, check_text
+from safebandit.trials.record.state import TrialState
+from safebandit.trials.record.units import Unit
+from safebandit.version import __version__
+
+
+def create(settings: Settings) -> Draft:
+    """The first event of a trial."""
+    return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
+
+
+def ask(state: TrialState, unit: str, *, explained: bool = True) -> Draft:
+    """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
+
+    The trial's random numbers move on; everything else changes when the event is applied. The decision is the same
+    where it is not `explained`, as in a rehearsal, which keeps no record.
+    """
+    unit = check_text("a unit's id", unit)
+    _check_open(state, "units are given arms")
+    grounds = _grounds(state) if explained else {}
+    k, none = state.allocator.decide(state.round)
+    body = {
+        "unit": unit,
+        "round": state.round,
+        "decision": state.decisions + 1,
+        "arm": state.allocator.arms[k] if k >= 0 else None,
+        "none_permissible": none,
+        **grounds,
+    }
+    if k >= 0:
+        return Draft("asked", body)
+    return Draft("held", {**body, "cause": "waiting for outcomes" if k == WAIT else "no arm is permissible"})
+
+
+def _grounds(state: TrialState) -> dict[str, Any]:
+    """What the next decision rests on; nothing changes."""
+    allocator = state.allocator
+    considered = allocator.consider(state.round)
+    chances = allocator.chances(state.round, state.decisions + 1)
+    position = allocator.position
+    arms = {
+        name: {
+            "permissible": bool(considered.permissible[i]),
+            "available": bool(allocator.memory.arms["available"][i]),
+            "reward_index": _number(considered.indices[i]),
+            "risk_index": [_number(bound) for bound in considered.bounds[i]],
+            "propensity": chances.arms[i],
+        }
+        for i, name in enumerate(allocator.arms)
+    }
+    return {
+        "why": reason_of(considered, allocator.limits, allocator.arms, allocator.risks),
+        "arms": arms,
+        "propensities": "exact" if chances.exact else f"estimated from {chances.draws} draws",
+        "held_propensity": chances.held,
+        "version": state.version,
+        "policy": state.settings.policy,
+        "software": __version__,
+        "formulas": formulas_hash(),
+        "stream": [list(position.words), position.bar, position.work],
+    }
+
+
+def recount() -> Draft:
+    """That all outcomes were counted anew, because other formulas had counted them before."""
+    return Draft("recounted", {"software": __version__, "formulas": formulas_hash()})
+
+
+def tell(state: TrialState, id: str, unit: Unit | None, reward: Any, risk: Any) -> Draft | None:
+    """What is news of a unit; None if all of it is known already. What contradicts the record is refused."""
+    unit = _known_unit(id, unit)
+    told = read_outcome(unit.id, reward, risk, state.settings.risks)
+    names = outcome_names(state.settings.risks)
+    for name, known, value in zip(names, unit.outcome, told, strict=True):
+        if known is not None and value is not None and known != value:
+            raise ConflictError(
+                f"unit {id!r} already has {name} {known:g}, got {value:g}; correct it with a reason if that was wrong"
+            )
+    news = [value if known is None else None for known, value in zip(unit.outcome, told, strict=True)]
+    if all(value is None for value in news):
+        return None
+    if unit.lost_at is not None:
+        raise ConflictError(f"unit {id!r} was given up in event {unit.lost_at}; correct it with a reason instead")
+    return Draft("told", {"unit": unit.id, "outcome": news})
+
+
+def correct(state: TrialState, id: str, unit: Unit | None, reward: Any, risk: Any, reason: str) -> Draft:
+    """Another outcome in the place of one that was told, or of what a unit given up was missing."""
+    unit = _known_unit(id, unit)
+    reason = check_text("reason", reason)
+    told = read_outcome(unit.id, reward, risk, state.settings.risks)
+    for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
+        if value is not None and known is None and unit.lost_at is None:
+            raise ConflictError(f"unit {id!r} has no {name} yet; tell it, there is nothing to correct")
+    changed = [value if value != known else None for known, value in zip(unit.outcome, told, strict=True)]
+    if all(value is None for value in changed):
+        raise TrialError(f"unit {id!r} has this outcome already; a correction gives another value")
+    return Draft("corrected", {"unit": unit.id, "outcome": changed, "before": list(unit.outcome), "reason": reason})
+
+
+def give_up(state: TrialState, id: str, unit: Unit | None, reason: str) -> Draft | None:
+    """No longer wait for a unit's outcome; None if it was given up already."""
+    unit = _known_unit(id, unit)
+    reason = check_text("reason", reason)
+    if unit.lost_at is not None:
+        return None
+    if not unit.pending:
+        raise ConflictError(f"all of unit {id!r} is known; only a unit that is waited for can be given up")
+    return Draft("given up", {"unit": unit.id, "counts_as": state.settings.lost, "reason": reason})
+
+
+def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
+    """New settings from now on; what was decided before stands."""
+    if state.status == "closed":
+        raise ConflictError(f'trial "{state.name}" is closed; a closed trial cannot be amended')
+    reason = check_text("reason", reason)
+    settings = state.settings.amended(**changes)
+    # An alpha of 0 is a change too.
+    asked = {key: value for key, value in changes.items() if value is not None and value not in ((), [])}
+    given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
+    body = {"settings": settings.to_dict(), "changes": given, "version": state.version + 1, "reason": reason}
+    return Draft("amended", {**body, "software": __version__, "formulas": formulas_hash()})
+
+
+def pause(state: TrialState, reason: str) -> Draft | None:
+    """Give no arms until the trial is resumed; outcomes are still taken. None if it is paused already."""
+    return None if state.status == "paused" else _change_status(state, "paused", reason)
+
+
+def resume(state: TrialState, reason: str) -> Draft | None:
+    """Give arms again. None if the trial is open."""
+    return None if state.status == "open" else _change_status(state, "resumed", reason)
+
+
+def close(state: TrialState, reason: str) -> Draft | None:
+    """Give no more arms, ever; outcomes are still taken. None if the trial is closed already."""
+    return None if state.status == "closed" else _change_status(state, "closed", reason)
+
+
+def _change_status(state: TrialState, kind: str, reason: str) -> Draft:
+    if state.status == "closed":
+        raise ConflictError(f'trial "{state.name}" is closed, and stays so')
+    return Draft(kind, {"reason": check_text("reason", reason)})
+
+
+def _check_open(state: TrialState, what: str) -> None:
+    if state.status != "open":
+        remedy = "resume it" if state.status == "paused" else "create another one"
+        raise ConflictError(f'trial "{state.name}" is {state.status}: no {what}; {remedy}')
+
+
+def _known_unit(id: str, unit: Unit | None) -> Unit:
+    if unit is None:
+        raise TrialError(f"no unit {str(id)[:200]!r} was given an arm; ask for it first")
+    return unit
+
+
+def _number(value: float) -> float | str | None:
+    """A number as JSON can hold it: nothing for what does not exist, a word for infinity."""
+    if math.isnan(value):
+        return None
+    return float(value) if math.isfinite(value) else ("infinity" if value > 0 else "-infinity")

@@ -1,0 +1,145 @@
+"""A trial for other programs: one row per unit as CSV or Parquet, or the whole log as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+
+from safebandit.errors import TrialError
+from safebandit.trials.record.database import events, units
+from safebandit.trials.record.events import Event, canonical
+from safebandit.trials.record.kept import trial_row
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.settings import Settings
+from safebandit.version import __version__
+
+KINDS = ("csv", "parquet", "json")
+FORMAT = 1
+# A spreadsheet takes a cell that begins so for a formula. The apostrophe is here so that one that is put before a text
+# can be told from one that was there.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
+
+
+def export(ledger: Ledger, name: str, kind: str) -> bytes:
+    """The bytes of a file.
+
+    csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
+    the propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @
+    or an apostrophe has an apostrophe before it. json is the settings and the log; an event's hash is the SHA-256 of
+    the JSON list [trial, number, time, actor, kind, body, previous], without spaces, in UTF-8, where body is a text.
+    """
+    if kind not in KINDS:
+        raise TrialError(f"a trial is exported as one of {', '.join(KINDS)}, got {str(kind)[:80]!r}")
+    if kind == "json":
+        return _log(ledger, name)
+    table = _table(ledger, name)
+    return _parquet(table) if kind == "parquet" else _csv(table)
+
+
+def _log(ledger: Ledger, name: str) -> bytes:
+    with ledger.reading() as connection:
+        row = trial_row(connection, name)
+        head = {
+            "format": FORMAT,
+            "trial": name,
+            "software": __version__,
+            "settings": json.loads(row.state)["settings"],
+            "number": row.number,
+            "hash": row.hash,
+        }
+        wanted = sa.select(events).where(events.c.trial == name).order_by(events.c.number)
+        rows = connection.execution_options(yield_per=1000).execute(wanted)
+        listed = ",\n".join(canonical(Event(*each)._asdict()) for each in rows)
+    return f'{canonical(head)[:-1]},"events":[\n{listed}\n]}}\n'.encode()
+
+
+def _table(ledger: Ledger, name: str) -> pa.Table:
+    """One row per unit, with what the event in which it asked says of it."""
+    with ledger.reading() as connection:
+        row = trial_row(connection, name)
+        settings = Settings.from_dict(json.loads(row.state)["settings"])
+        fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending)
+        asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
+        wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
+        ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
+        rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
+    about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(settings.to_dict())}
+    schema = _schema(settings.risks, about)
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    texts = [pa.array(column, pa.string() if field.name == "asked" else field.type)
+             for column, field in zip(columns, schema, strict=True)]  # fmt: skip
+    times = schema.get_field_index("asked")
+    texts[times] = pc.cast(texts[times], schema.field(times).type)
+    return pa.table(texts, schema=schema)
+
+
+def _schema(risks: tuple[str, ...], about: dict[str, str]) -> pa.Schema:
+    # Their columns begin with "risk", so that Instance.from_data finds them.
+    telling = all(name.startswith("risk") for name in risks)
+    named = ["risk"] if len(risks) == 1 else [name if telling else f"risk {name}" for name in risks]
+    fields: list[tuple[str, Any]] = [
+        ("unit", pa.string()),
+        ("round", pa.int64()),
+        ("arm", pa.string()),
+        ("asked", pa.timestamp("us", tz="UTC")),
+        ("reward", pa.float64()),
+        *((name, pa.float64()) for name in named),
+        ("given_up", pa.bool_()),
+        ("pending", pa.bool_()),
+        ("propensity", pa.float64()),
+        ("version", pa.int64()),
+    ]
+    return pa.schema(fields, metadata={f"safebandit.{key}": value for key, value in about.items()})
+
+
+def _row(row: Any) -> tuple[Any, ...]:
+    decision = json.loads(row.body)
+    propensity = decision["arms"][row.arm]["propensity"]
+    outcome = json.loads(row.outcome)
+    given_up = row.lost_at is not None
+    return (
+        row.id,
+        row.round,
+        row.arm,
+        row.time,
+        *outcome,
+        given_up,
+        bool(row.pending),
+        propensity,
+        decision["version"],
+    )
+
+
+def _parquet(table: pa.Table) -> bytes:
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _csv(table: pa.Table) -> bytes:
+    """Texts in quotes, numbers as they read back exactly, nothing where a value is not known."""
+    from pyarrow import csv
+
+    columns = [_as_text(table[name]) for name in table.column_names]
+    sink = io.BytesIO()
+    csv.write_csv(pa.table(columns, names=[_no_formula(name) for name in table.column_names]), sink)
+    return sink.getvalue()
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_timestamp(column.type):
+        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
+    if pa.types.is_string(column.type):
+        return pa.chunked_array([[_no_formula(text) for text in column.to_pylist()]], pa.string())
+    return column
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,114 @@
+"""What the tables hold: a trial's state, its units and its log, read from a connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from safebandit.errors import NotFoundError, RecordError, suggest
+from safebandit.trials.record.database import events, trials, units
+from safebandit.trials.record.events import Event, canonical
+from safebandit.trials.record.state import TrialState
+from safebandit.trials.record.units import Unit
+
+# Events that are read at once.
+PAGE = 1000
+
+
+class UnitsInDatabase:
+    """The units of one trial; what is put is seen at once and written when it is flushed."""
+
+    def __init__(self, connection: sa.Connection, trial: str) -> None:
+        self._connection = connection
+        self._trial = trial
+        self._changed: dict[str, Unit] = {}
+        self._new: set[str] = set()
+        self._found: dict[str, Unit] = {}
+
+    def get(self, id: str) -> Unit | None:
+        """The unit of this id."""
+        if id not in self._found:
+            row = self._connection.execute(_ONE_UNIT, {"of": self._trial, "unit": id}).one_or_none()
+            if row is None:
+                return None
+            self._found[id] = _read_unit(row)
+        return self._found[id]
+
+    def put(self, unit: Unit) -> None:
+        """Keep a unit."""
+        if unit.id not in self._found:
+            self._new.add(unit.id)
+        self._found[unit.id] = self._changed[unit.id] = unit
+
+    def all(self) -> Iterable[Unit]:
+        """Every unit, in the order of their rounds."""
+        self.flush()
+        wanted = sa.select(units).where(units.c.trial == self._trial).order_by(units.c.round)
+        return [_read_unit(row) for row in self._connection.execute(wanted)]
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        rows = {unit.id: self._row(unit) for unit in self._changed.values()}
+        if self._new:
+            self._connection.execute(units.insert(), [rows[unit] for unit in rows if unit in self._new])
+        changed = [{"of": self._trial, "unit": unit, **row} for unit, row in rows.items() if unit not in self._new]
+        if changed:
+            self._connection.execute(_UPDATE_UNIT, changed)
+        self._changed.clear()
+        self._new.clear()
+
+    def _row(self, unit: Unit) -> dict[str, Any]:
+        return {
+            "trial": self._trial,
+            **{name: getattr(unit, name) for name in ("id", "arm", "round", "play", "asked_at", "lost_at", "pending")},
+            "outcome": canonical(unit.outcome),
+            "told_at": canonical(unit.told_at),
+        }
+
+
+_ONE_UNIT = sa.select(units).where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
+_UPDATE_UNIT = (
+    units.update()
+    .where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
+    .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "pending")})
+)
+
+
+def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
+    """A trial's whole log, page by page: a long one need not fit in memory."""
+    after = sa.select(events).where(events.c.trial == name, events.c.number > sa.bindparam("last"))
+    wanted, last = after.order_by(events.c.number).limit(PAGE), 0
+    while page := [Event(*row) for row in connection.execute(wanted, {"last": last})]:
+        yield from page
+        last = page[-1].number
+
+
+def load_state(connection: sa.Connection, name: str) -> TrialState:
+    """A trial's state as it is kept."""
+    return TrialState.from_row(name, trial_row(connection, name), UnitsInDatabase(connection, name))
+
+
+def _read_unit(row: Any) -> Unit:
+    outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
+    unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at)
+    if (bool(row.pending), row.outcome, row.told_at) != (unit.pending, canonical(outcome), canonical(unit.told_at)):
+        raise RecordError(f"unit {row.id!r} is not kept as it was written; verify the trial")
+    return unit
+
+
+def trial_row(connection: sa.Connection, name: str) -> Any:
+    """A trial and its state, as they are kept."""
+    row = connection.execute(sa.select(trials).where(trials.c.name == name)).one_or_none()
+    if row is None:
+        raise no_trial(connection, name)
+    return row
+
+
+def no_trial(connection: sa.Connection, name: str) -> NotFoundError:
+    """The error for a name that no trial has, with the nearest one that some trial has."""
+    known = list(connection.scalars(sa.select(trials.c.name)))
+    remedy = suggest(str(name), known) if known else "none was created yet"
+    return NotFoundError(f'there is no trial "{str(name)[:80]}"; {remedy}')

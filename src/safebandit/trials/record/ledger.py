@@ -1,0 +1,170 @@
+"""The record of all trials in one database: requests in transactions, events appended, states kept beside them.
+
+    with Ledger("trials.db") as ledger:
+        ledger.create("knee", Settings.read(["placebo", "drug"], alpha=0.2))
+        ledger.ask("knee", "patient 1")
+
+Many requests can share one transaction, and so one wait for the disk: `writing` opens it, and nothing that was asked or
+told in it may be acknowledged before it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import sqlalchemy as sa
+
+from safebandit.errors import NotFoundError, RecordError
+from safebandit.trials.outcomes import AnyRisk
+from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
+from safebandit.trials.record.events import Event
+from safebandit.trials.record.kept import UnitsInDatabase, load_state, trial_row
+from safebandit.trials.record.settings import Settings
+from safebandit.trials.record.state import TrialState
+from safebandit.trials.record.units import Unit
+from safebandit.trials.record.writing import Allocation, Receipt, Writing
+
+# Trials whose state is kept in memory.
+STATES_KEPT = 64
+
+
+class Ledger:
+    """A database of trials. Every method is one transaction; `writing` puts several into one."""
+
+    def __init__(self, database: str | Path, *, create: bool = True) -> None:
+        self.engine = open_engine(database, create=create)
+        self._states: OrderedDict[str, TrialState] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: Any, trace: TracebackType | None) -> None:
+        self.dispose()
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """One transaction: when it ends all is on disk, when it fails nothing is."""
+        with self._lock:
+            transaction: Writing | None = None
+            try:
+                with database_errors(), self.engine.begin() as connection:
+                    transaction = Writing(connection, self._states)
+                    yield transaction
+                    transaction.flush()
+            except BaseException:
+                # States in memory may be ahead of the database, or behind a commit that was not heard of.
+                if transaction is not None:
+                    transaction.forget()
+                raise
+            while len(self._states) > STATES_KEPT:
+                self._states.popitem(last=False)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection for reading: one state of the database all through."""
+        with database_errors(), self.engine.connect() as connection:
+            level: dict[str, Any] = {"reading": True}
+            if connection.dialect.name == "postgresql":
+                level["isolation_level"] = "REPEATABLE READ"
+            yield connection.execution_options(**level)
+
+    def create(self, name: str, settings: Settings, *, actor: str | None = None) -> Receipt:
+        """Begin a trial."""
+        with self.writing() as transaction:
+            return transaction.create(name, settings, actor=actor or local_actor())
+
+    def ask(self, name: str, unit: str, *, actor: str | None = None) -> Allocation:
+        """Give a unit its arm; the same one if it has one already."""
+        with self.writing() as transaction:
+            return transaction.ask(name, unit, actor=actor or local_actor())
+
+    def tell(
+        self, name: str, unit: str, *, reward: Any = None, risk: AnyRisk | None = None, actor: str | None = None
+    ) -> Receipt:
+        """Say what happened to a unit: reward and risk together, or each when it is known."""
+        with self.writing() as transaction:
+            return transaction.tell(name, unit, reward=reward, risk=risk, actor=actor or local_actor())
+
+    def correct(
+        self, name: str, unit: str, *, reason: str, reward: Any = None, risk: Any = None, actor: str | None = None
+    ) -> Receipt:
+        """Put another outcome in the place of one that was told."""
+        with self.writing() as transaction:
+            return transaction.correct(
+                name, unit, reason=reason, reward=reward, risk=risk, actor=actor or local_actor()
+            )  # fmt: skip
+
+    def give_up(self, name: str, unit: str, *, reason: str, actor: str | None = None) -> Receipt:
+        """No longer wait for a unit's outcome."""
+        with self.writing() as transaction:
+            return transaction.give_up(name, unit, reason=reason, actor=actor or local_actor())
+
+    def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
+        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+        with self.writing() as transaction:
+            return transaction.amend(name, reason=reason, actor=actor or local_actor(), **changes)
+
+    def set_status(self, name: str, change: str, *, reason: str, actor: str | None = None) -> Receipt:
+        """`pause`, `resume` or `close` a trial."""
+        with self.writing() as transaction:
+            return transaction.set_status(name, change, reason=reason, actor=actor or local_actor())
+
+    def names(self) -> list[str]:
+        """Every trial, in order."""
+        with self.reading() as connection:
+            return list(connection.scalars(sa.select(trials.c.name).order_by(trials.c.name)))
+
+    def state(self, name: str) -> TrialState:
+        """A trial's state now, as a copy that nobody else changes."""
+        with self.reading() as connection:
+            return load_state(connection, name)
+
+    def plays(self, name: str) -> dict[str, int]:
+        """How many units each arm was given, withdrawn ones too."""
+        counted = sa.select(units.c.arm, sa.func.count()).where(units.c.trial == name).group_by(units.c.arm)
+        with self.reading() as connection:
+            return {row[0]: row[1] for row in connection.execute(counted)}
+
+    def unit(self, name: str, id: str) -> Unit:
+        """What is known of a unit."""
+        with self.reading() as connection:
+            trial_row(connection, name)
+            unit = UnitsInDatabase(connection, name).get(id)
+        if unit is None:
+            raise NotFoundError(f'trial "{name}" has no unit {id!r}')
+        return unit
+
+    def event(self, name: str, number: int) -> Event:
+        """One event of a trial's log."""
+        found = self.events(name, after=number - 1, limit=1)
+        if not found or found[0].number != number:
+            raise NotFoundError(f'trial "{name}" has no event {number}')
+        return found[0]
+
+    def events(self, name: str, *, after: int = 0, limit: int | None = None, newest_first: bool = False) -> list[Event]:
+        """A trial's log, from the event behind `after` on."""
+        with self.reading() as connection:
+            trial_row(connection, name)
+            order = events.c.number.desc() if newest_first else events.c.number
+            wanted = sa.select(events).where(events.c.trial == name, events.c.number > after)
+            return [Event(*row) for row in connection.execute(wanted.order_by(order).limit(limit))]
+
+
+def local_actor() -> str:
+    """Who runs this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise RecordError("this process has no user name; say who acts with actor=") from None

@@ -1,0 +1,56 @@
+"""Events of a trial's log in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safebandit.problems.limits import show_alpha
+from safebandit.trials.outcomes import outcome_names
+from safebandit.trials.record.events import Event
+from safebandit.trials.record.settings import Settings
+
+KINDS = (
+    "created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed", "recounted",
+)  # fmt: skip
+
+
+def said(event: Event, risks: tuple[str, ...]) -> str:
+    """An event in words."""
+    content = event.content
+    reason = f" ({content['reason']})" if "reason" in content else ""
+    match event.kind:
+        case "created":
+            text = _said_created(Settings.from_dict(content["settings"]))
+        case "asked":
+            text = f"unit {content['unit']} was given {content['arm']} in round {content['round']}: {content['why']}"
+        case "held":
+            text = f"unit {content['unit']} was given no arm: {content['why']}"
+        case "told":
+            text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)}"
+        case "corrected":
+            before = _outcome(content["before"], risks) or "nothing"
+            text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)} in the place of {before}{reason}"
+        case "given up":
+            text = f"unit {content['unit']}: a risk that is not known counts as {content['counts_as']}{reason}"
+        case "amended":
+            changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
+            text = f"version {content['version']}: {changes}{reason}"
+        case "recounted":
+            text = f"all outcomes were counted anew, by safebandit {content['software']}"
+        case _:
+            text = content.get("reason", "")
+    return text
+
+
+def _said_created(settings: Settings) -> str:
+    arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
+    return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}"
+
+
+def _outcome(values: list[float | None], risks: tuple[str, ...]) -> str:
+    parts = zip(outcome_names(risks), values, strict=True)
+    return ", ".join(f"{name} {value:g}" for name, value in parts if value is not None)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)

@@ -1,0 +1,519 @@
+"""The formulas once more: slow, plain, from their definitions, with nothing of the package's own arithmetic.
+
+`tests` compare the package with these. The helpers at the end drive the package itself.
+"""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numba
+import numpy as np
+from scipy import special, stats
+
+from safebandit.core.arms import EVERY, count_outcome, new_arms, new_memory
+from safebandit.core.indices.interface import (
+    evidence,
+    exceeds,
+    learn,
+    lower,
+    lower_near,
+    permits,
+    start,
+    upper,
+    upper_near,
+    width,
+)
+from safebandit.core.kernels import Costs, empty_trials, kernels_for
+from safebandit.core.policies import prepare, widths
+from safebandit.core.streams import STATE, trial_streams
+
+MASK = (1 << 64) - 1
+
+
+def precise_divergence(p, q, digits=60):
+    """d(p||q) to many digits, as a Decimal; p and q are taken as the exact numbers that the floats stand for."""
+    with localcontext() as context:
+        context.prec = digits
+        p, q = Decimal(p), Decimal(q)
+        total = Decimal(0)
+        for x, y in ((p, q), (1 - p, 1 - q)):
+            if x == 0:
+                continue
+            if y <= 0:
+                return Decimal("Infinity")
+            total += x * (x / y).ln()
+        return total
+
+
+def divergence(p, q):
+    """d(p||q) by SciPy, for arrays."""
+    return special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
+
+
+def kl_upper(p, budget):
+    """max{ q >= p : d(p||q) <= budget } by bisection, for arrays."""
+    p, budget = np.broadcast_arrays(np.asarray(p, float), np.asarray(budget, float))
+    low, high = p.copy(), np.ones_like(p)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        inside = divergence(p, middle) <= budget
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    # The bisection cannot reach 1 itself, where an arm of mean 1 belongs.
+    return np.where(p >= 1.0, 1.0, 0.5 * (low + high))
+
+
+def kl_lower(p, budget):
+    """min{ q <= p : d(p||q) <= budget } by bisection, for arrays."""
+    p, budget = np.broadcast_arrays(np.asarray(p, float), np.asarray(budget, float))
+    low, high = np.zeros_like(p), p.copy()
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        inside = divergence(p, middle) <= budget
+        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+    return np.where(p <= 0.0, 0.0, 0.5 * (low + high))
+
+
+def exact_binomial(s, n, p):
+    """(P(Bin(n, p) >= s), P(Bin(n, p) = s)) in exact fractions."""
+    p = Fraction(p)
+    mass = [math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(n + 1)]
+    return sum(mass[s:], Fraction(0)), (mass[s] if s <= n else Fraction(0))
+
+
+def budget(level, t):
+    """The KL budget of round t."""
+    return math.log(t) + (3.0 * math.log(max(1.0, math.log(t))) if level == "theory" else 0.0)
+
+
+def quantile_level(schedule, plays, t):
+    """The posterior quantile of BayesUCB in round t of arms with so many plays, as an array."""
+    plays = np.asarray(plays, float)
+    if schedule == "practical":
+        return np.full(plays.shape, 1.0 / (t + 1.0))
+    delta = 1.0 / (np.sqrt(8.0 * np.maximum(plays, 1)) * t)
+    return delta / max(1.0, math.log(t)) ** 3 if schedule == "proof" else delta
+
+
+def risk_level(schedule, plays, t, alpha):
+    """The same for a risk: at most alpha/2 as simulated, where that is not 0."""
+    delta = quantile_level(schedule, plays, t)
+    return np.minimum(delta, alpha / 2) if alpha > 0 and schedule != "proof" else delta
+
+
+def kl_upper_index(level, plays, total, t):
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    n = np.maximum(plays, 1)
+    return np.where(plays == 0, 1.0, kl_upper(np.minimum(1.0, total / n), budget(level, t) / n))
+
+
+def kl_lower_index(level, plays, total, t):
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    n = np.maximum(plays, 1)
+    return np.where(plays == 0, 0.0, kl_lower(np.minimum(1.0, total / n), budget(level, t) / n))
+
+
+def bayes_upper_index(schedule, plays, ones, t):
+    """The (1 - delta) quantile of Beta(R+1, N-R), by its mirror image; 1 where R = N."""
+    plays, ones = np.asarray(plays, float), np.asarray(ones, float)
+    failures = np.maximum(plays - ones, 1)
+    quantile = special.betaincinv(failures, ones + 1, quantile_level(schedule, plays, t))
+    return np.where(plays == ones, 1.0, 1.0 - quantile)
+
+
+def bayes_lower_index(schedule, plays, ones, t, alpha):
+    """The delta quantile of Beta(S, N-S+1); 0 where S = 0."""
+    plays, ones = np.asarray(plays, float), np.asarray(ones, float)
+    quantile = special.betaincinv(np.maximum(ones, 1), plays - ones + 1, risk_level(schedule, plays, t, alpha))
+    return np.where(ones == 0, 0.0, quantile)
+
+
+def hoeffding_width(level, plays, t):
+    return np.sqrt(budget(level, t) / (2.0 * np.maximum(plays, 1)))
+
+
+def hoeffding_upper_index(level, plays, total, t):
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    mean = total / np.maximum(plays, 1)
+    return np.where(plays == 0, 1.0, np.minimum(1.0, mean + hoeffding_width(level, plays, t)))
+
+
+def hoeffding_lower_index(level, plays, total, t):
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    mean = total / np.maximum(plays, 1)
+    return np.where(plays == 0, 0.0, np.maximum(0.0, mean - hoeffding_width(level, plays, t)))
+
+
+def variance_width(zeta, c, values, t):
+    """The width of UCB-V for one arm's outcomes."""
+    share = zeta * math.log(t) / len(values)
+    return math.sqrt(2.0 * np.var(values) * share) + 3.0 * c * share
+
+
+def variance_upper_index(zeta, c, values, t):
+    return min(1.0, np.mean(values) + variance_width(zeta, c, values, t)) if len(values) else 1.0
+
+
+def variance_lower_index(zeta, c, values, t):
+    return max(0.0, np.mean(values) - variance_width(zeta, c, values, t)) if len(values) else 0.0
+
+
+def split(values, bins):
+    """The weights that outcomes have on 0, 1/bins, ..., 1: each goes to its two neighbours, and keeps its mean."""
+    places = np.asarray(values, float).reshape(-1, 1) * bins
+    return np.maximum(0.0, 1.0 - np.abs(places - np.arange(bins + 1))).sum(axis=0)
+
+
+def k_inf_below(points, weights, r):
+    """The least divergence from a law to one on [0, 1] of mean at most r: mean log(1 - u + u y/r), largest over u.
+
+    The maximum of a concave function, by bisection of its slope; u = 1 is a candidate too.
+    """
+    points, weights = np.asarray(points, float), np.asarray(weights, float)
+    points, share = points[weights > 0.0], weights[weights > 0.0] / weights.sum()
+    if share @ points <= r:
+        return 0.0
+    if r <= 1e-300:
+        return math.inf
+    far = points / r - 1.0
+    low, high = 0.0, 1.0
+    with np.errstate(divide="ignore"):
+        for _ in range(80):
+            u = 0.5 * (low + high)
+            low, high = (u, high) if share @ (far / (1.0 + u * far)) > 0.0 else (low, u)
+        return max(float(share @ np.log(1.0 + u * far)) for u in (low, high))
+
+
+def empirical_lower_bound(points, weights, budget):
+    """min{ r <= mean : K_inf <= budget }, by bisection of the definition."""
+    low, high = 0.0, float(np.dot(points, weights) / np.sum(weights))
+    for _ in range(60):
+        r = 0.5 * (low + high)
+        low, high = (low, r) if k_inf_below(points, weights, r) <= budget else (r, high)
+    return high
+
+
+def empirical_lower_index(level, bins, values, t):
+    if len(values) == 0:
+        return 0.0
+    return empirical_lower_bound(np.arange(bins + 1) / bins, split(values, bins), budget(level, t) / len(values))
+
+
+def empirical_upper_index(level, bins, values, t):
+    return 1.0 - empirical_lower_index(level, bins, 1.0 - np.asarray(values, float), t)
+
+
+def empirical_lower_indices(level, weights, t):
+    """The same for many arms, as rows of weights, by the dual form: much sooner, for a replay of many rounds."""
+    weights = np.asarray(weights, float)
+    plays = weights.sum(axis=1, keepdims=True)
+    share = weights / np.maximum(plays, 1.0)
+    c = budget(level, t) / np.maximum(plays[:, 0], 1.0)
+    points = np.linspace(0.0, 1.0, weights.shape[1])
+
+    def psi(e):
+        # A point without weight has no say, not even where e + y is 0.
+        away = np.where(weights > 0.0, e[:, None] + points, 1.0)
+        tilted = share / away
+        total = np.maximum(tilted.sum(axis=1), 1e-300)
+        return (share * np.log(away)).sum(axis=1) + np.log(total), (tilted @ points) / total, total
+
+    zeros = np.zeros(len(weights))
+    bare = share[:, 0] == 0.0
+    at_zero, mean_at_zero, _ = psi(np.where(bare, zeros, 1.0))
+    low, high = np.full(len(weights), -300.0), np.full(len(weights), 40.0)
+    for _ in range(64):
+        middle = 0.5 * (low + high)
+        value, mean, _ = psi(np.exp(middle))
+        low, high = np.where(value > c, middle, low), np.where(value > c, high, middle)
+    tilted = np.where(bare & (at_zero <= c), np.exp(np.minimum(0.0, at_zero - c)) * mean_at_zero, mean)
+    return np.where(plays[:, 0] == 0.0, 0.0, tilted if budget(level, t) > 0.0 else share @ points)
+
+
+def stakes(values, r):
+    """What a gambler stakes on each outcome being above r: from the mean and variance of those before it."""
+    values = np.asarray(values, float)
+    n = np.maximum(np.arange(len(values)), 1)
+    mean = np.concatenate([[0.0], np.cumsum(values)[:-1]])[: len(values)] / n
+    variance = np.maximum(0.0, np.concatenate([[0.0], np.cumsum(values**2)[:-1]])[: len(values)] / n - mean**2)
+    gap = np.maximum(mean - r, 0.0)
+    gap[:1] = 0.0
+    return np.clip(np.where(gap > 0.0, gap / np.maximum(variance + gap**2, 1e-300), 0.0), 0.0, 1.0 / (2.0 * r))
+
+
+def log_wealth(values, stakes, r):
+    """The log of the wealth of one who stakes so much on each outcome being above r."""
+    return float(np.log1p(stakes * (np.asarray(values, float) - r)).sum())
+
+
+def betting_lower_bound(values, r, limit):
+    """The smallest mean that the stakes against r show by the bound in the module's docstring; at most 2 r."""
+    staked = stakes(values, r)
+    kappas = (staked / (1.0 + staked * (np.asarray(values, float) - r))).sum()
+    excess = log_wealth(values, staked, r) - limit
+    if kappas == 0.0:
+        return 0.0
+    return max(0.0, r * (2.0 - math.exp(min(700.0, -excess / (r * kappas)))))
+
+
+def betting_lower_index(level, values, t, alpha):
+    if alpha == 0.0:
+        return 1e-300 if np.sum(values) > 0.0 else 0.0
+    return min(1.0, betting_lower_bound(values, alpha, budget(level, t)))
+
+
+def betting_upper_index(level, grid, values, t):
+    if len(values) == 0:
+        return 1.0
+    values, limit = 1.0 - np.asarray(values, float), budget(level, t)
+    for j in range(1, grid):
+        r = j / grid
+        if log_wealth(values, stakes(values, r), r) <= limit:
+            return 1.0 - max((j - 1) / grid, betting_lower_bound(values, r, limit))
+    return 1.0 - (grid - 1) / grid
+
+
+def kl_evidence(plays, total, alpha):
+    """N d_>(mean||alpha) of arms, in nats."""
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    mean = np.minimum(1.0, total / np.maximum(plays, 1))
+    return np.where(mean > alpha, plays * divergence(mean, alpha), 0.0)
+
+
+def tail_evidence(plays, ones, alpha):
+    """-log P(Bin(N, alpha) >= S) of arms whose S is above N alpha, else 0."""
+    plays, ones = np.asarray(plays, float), np.asarray(ones, float)
+    with np.errstate(divide="ignore"):
+        return np.where(ones > alpha * plays, -stats.binom.logsf(ones - 1, plays, alpha), 0.0)
+
+
+def joint_upper_index(level, plays, total, t, against):
+    """KL-UCB with what the evidence against an arm's safety leaves of the budget; the mean where it leaves nothing."""
+    plays, total = np.asarray(plays, float), np.asarray(total, float)
+    n = np.maximum(plays, 1)
+    mean = np.minimum(1.0, total / n)
+    left = np.maximum(0.0, budget(level, t) - against)
+    return np.where(plays == 0, 1.0, np.where(left > 0.0, kl_upper(mean, left / n), mean))
+
+
+def imed_costs(plays, total, permissible, t, against, discount):
+    """What speaks against each arm, all of them played; infinity for an arm that is not permissible."""
+    mean = np.minimum(1.0, total / plays)
+    largest = mean[permissible].max()
+    reward = np.where(mean < largest, plays * divergence(mean, largest), 0.0)
+    risk = np.maximum(0.0, against - discount * math.log(1.0 + math.log(t)))
+    return np.where(permissible, reward + risk + np.log(plays), np.inf)
+
+
+def passes_independently(table, chance, soft, t, rho, alpha, random):
+    """joint-ts: whether each draw keeps its optimism, with the evidence's own chance."""
+    return random.random(rho.shape) < chance * (1.0 + soft * math.log(t))
+
+
+def passes_jointly(table, chance, soft, t, rho, alpha, random):
+    """joint-dirichlet: whether one of some draws of both means whose reward is at least rho is safe."""
+    n00, n01, n10, n11 = table
+    tries = 1.0 + soft * math.log(t)
+    if chance * tries >= 1.0:
+        return np.ones(rho.shape, bool)
+    passed = np.zeros(rho.shape, bool)
+    better = special.betaincc(n10 + n11 + 1, n00 + n01 + 1, rho)
+    for _ in range(math.floor(tries)):
+        likely = np.flatnonzero(random.random(rho.shape) < np.minimum(1.0, chance / better))
+        passed[likely] |= reward_given_safe(table, alpha, likely.size, random) >= rho[likely]
+    return passed
+
+
+def risk_below(a, b, alpha, size, random):
+    """Draws of Beta(a, b) given that they are at most alpha, by their quantiles."""
+    return special.betaincinv(a, b, special.betainc(a, b, alpha) * random.random(size))
+
+
+def reward_given_safe(table, alpha, size, random):
+    """Draws of the mean reward given a risk of at most alpha; `table` counts (reward, risk) = 00, 01, 10, 11."""
+    n00, n01, n10, n11 = table
+    sigma = risk_below(n01 + n11, n00 + n10 + 1, alpha, size, random) if n01 + n11 else np.zeros(size)
+    with_risk, without = random.beta(n11 + 0.5, n01 + 0.5, size), random.beta(n10 + 0.5, n00 + 0.5, size)
+    return sigma * with_risk + (1.0 - sigma) * without
+
+
+def joint_draws(tables, passes, soft, t, alpha, size, random):
+    """Who wins how often: every arm drawn, every arm against which there is evidence tested, ties at random."""
+    values = np.empty((len(tables), size))
+    for k, table in enumerate(tables):
+        plays, ones, risks = sum(table), table[2] + table[3], table[1] + table[3]
+        rho = random.beta(ones + 1, plays - ones + 1, size)
+        against = float(tail_evidence(plays, risks, alpha))
+        if against > 0.0:
+            kept = passes(table, math.exp(-against), soft, t, rho, alpha, random)
+            rho = np.where(kept, rho, np.minimum(rho, ones / plays))
+        values[k] = rho
+    lots = np.where(values == values.max(axis=0), random.random(values.shape), -1.0)
+    return np.bincount(lots.argmax(axis=0), minlength=len(tables))
+
+
+def same_law(found, others):
+    """The p-value of "both counts are of one law", by chi-square; what is rare in both is taken together."""
+    table = np.array([found, others])
+    rare = table.sum(axis=0) < 40
+    table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
+    table = table[:, table.sum(axis=0) > 0]
+    return stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1.0
+
+
+def reduced_bit(key, play, value):
+    """The bit that stands for an outcome between 0 and 1: SplitMix64's finaliser, in whole numbers of Python."""
+    if value in (0, 1):
+        return int(value)
+    z = (int(key) + play * 0x9E3779B97F4A7C15) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    z ^= z >> 31
+    return int((z >> 11) / 2**53 < value)
+
+
+class Bench:
+    """A policy with arms whose counts a test sets, so that its compiled formulas can be asked."""
+
+    def __init__(self, policy, count, alpha, seed=0):
+        self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky", limits=(alpha,))
+        self.kernels = kernels_for(self.policy)
+        streams = trial_streams(seed, 0, count)
+        self.memory = new_memory(streams.keys, streams.policy.copy(), widths(self.policy))
+        self.arms, self.stream = self.memory.arms, self.memory.streams
+        self.known = (self.policy, self.memory, (alpha,))
+        self.kernels.begin(*self.known)
+
+    def learn(self, k, reward, risk):
+        """One play of arm k; NaN for what is not known."""
+        play = int(self.arms["asked"][k])
+        self.arms["asked"][k] += 1
+        self.kernels.learn(*self.known, k, play, reward, (risk,), math.nan, (math.nan,))
+
+    def jump(self, k, name, plays, ones):
+        """Arm k as it is after so many plays: all but the last are set, the last is learnt."""
+        last = 1 if ones == plays else 0
+        self.arms[name]["plays"][k] = plays - 1
+        self.arms[name]["ones"][k] = ones - last
+        self.arms[name]["total"][k] = ones - last
+        unknown = {"reward": math.nan, "risk": math.nan}
+        self.learn(k, **(unknown | {name: float(last)}))
+
+    def look(self, t):
+        """Per arm: the lower risk index, whether it permits, the upper reward index."""
+        table = np.full((len(self.arms), 4), np.nan)
+        self.kernels.look(*self.known, t, table)
+        return table[:, [3, 0, 1]]
+
+    def decide(self, t):
+        """A decision from what the arms' counts are now, also where a test has set them."""
+        self.memory.notes["changed"] = EVERY
+        return self.go_on(t)
+
+    def go_on(self, t):
+        """A decision that trusts what was noted in earlier ones."""
+        return self.kernels.decide(*self.known, t)
+
+    def draw(self, t):
+        """The same, and every permitted arm's drawn index."""
+        self.arms["index"] = np.nan
+        k, none = self.decide(t)
+        if k >= 0 and not none:
+            self.kernels.reveal(self.policy, self.memory, k, t)
+        return k, none
+
+
+def decisions(policy, instance, horizon, seed, trial=0):
+    """The arms that the simulator plays, round by round, and -1 where it holds: read off costs that name the arm."""
+    count = len(instance.mu)
+    ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
+    random = trial_streams(seed, trial, count)
+    memory = new_memory(random.keys[None, :], random.policy.copy(), widths(ready), len(instance.limits))
+    outcomes = np.zeros((1, count), STATE)
+    outcomes[0] = random.arms
+    out = empty_trials(1, horizon, count, len(instance.limits))
+    costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
+    kernels_for(ready, instance.law).run_trials(
+        ready, instance.law, instance.limits, costs, np.arange(1, horizon + 1),
+        memory, outcomes, out, np.zeros(1, np.int64),
+    )  # fmt: skip
+    return np.diff(out.regret[0], prepend=0.0).astype(int) - 1
+
+
+@numba.njit
+def ask(index, arms, t, bar, before, stream):
+    """The upper index of the first arm, whether it exceeds `bar`, and the index again, sought from `before`."""
+    seen = arms[0].reward
+    return (
+        upper(index, seen, t, stream[0]),
+        exceeds(index, seen, t, bar, stream[0]),
+        upper_near(index, seen, t, before, 0, stream[0]),
+    )
+
+
+class Asked:
+    """One arm whose reward counts a test sets, to ask `ask` about."""
+
+    def __init__(self, index):
+        # Plain numbers, as compiled code takes them.
+        self.index = type(index)(*(int(value) if isinstance(value, int) else value for value in index))
+        streams = trial_streams(0, 0, 1)
+        self.stream = streams.policy.copy()
+        self.arms = new_arms(streams.keys, (2, 2))
+
+    def __call__(self, plays, ones, t, *, total=None, pending=0, bar=0.5, before=0.0, own=0.0):
+        reward = self.arms["reward"]
+        reward["own"][:, 0] = own
+        reward["plays"], reward["ones"], reward["pending"] = plays, ones, pending
+        reward["total"] = ones if total is None else total
+        reward["mean"] = np.minimum(1.0, reward["total"] / plays) if plays > 0 else 0.0
+        return ask(self.index, self.arms, t, bar, before, self.stream)
+
+
+@numba.njit
+def tell(index, arms, values, alpha):
+    """The first arm, new, learns outcomes one by one."""
+    seen = arms[0].reward
+    start(index, seen.own, alpha)
+    for play in range(len(values)):
+        bit = count_outcome(seen, arms[0].key, play, values[play])
+        learn(index, seen, values[play], bit, alpha)
+
+
+@numba.njit
+def ask_gate(index, arms, t, alpha, before, stream):
+    """The lower index of the first arm, whether it permits, its evidence, and the index sought from `before`."""
+    seen = arms[0].reward
+    return (
+        lower(index, seen, t, alpha, stream[0]),
+        permits(index, seen, t, alpha, stream[0]),
+        evidence(index, seen, alpha),
+        lower_near(index, seen, t, alpha, before, 0, stream[0]),
+    )
+
+
+class Told:
+    """One arm that is told outcomes, to ask an index about."""
+
+    def __init__(self, index, values=(), alpha=0.5):
+        # Plain numbers, as compiled code takes them.
+        self.index = type(index)(*(int(value) if isinstance(value, int) else value for value in index))
+        streams = trial_streams(0, 0, 1)
+        self.stream = streams.policy.copy()
+        self.blank = new_arms(streams.keys, (width(index), width(index)))
+        self.tell(values, alpha)
+
+    def tell(self, values, alpha=0.5):
+        """Forget all, then learn these outcomes."""
+        self.arms, self.alpha = self.blank.copy(), float(alpha)
+        tell(self.index, self.arms, np.asarray(values, float), self.alpha)
+        return self
+
+    def reward(self, t, *, pending=0, bar=0.5, before=0.0):
+        """The upper index, whether it exceeds `bar`, and the index again."""
+        self.arms["reward"]["pending"] = pending
+        return ask(self.index, self.arms, t, bar, before, self.stream)
+
+    def gate(self, t):
+        """The lower index, whether it permits, and the evidence."""
+        return ask_gate(self.index, self.arms, t, self.alpha, 0.0, self.stream)[:3]

@@ -1,0 +1,182 @@
+"""The paper's reproduction at a tenth of its trials: everything is drawn, judged, reported, and resumed."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import safebandit as sb
+from safebandit.errors import SimulationError
+from safebandit.simulation.results import Result
+from safebandit.studies.paper.claims import CLAIMS
+from safebandit.studies.paper.evidence import FAILS, HOLDS, UNDECIDED, Part, bootstrap, combined, exact, growth, mean
+from safebandit.studies.paper.figures import FIGURES
+from safebandit.studies.paper.reproduce import chosen_figures, needed_runs, reproduce
+from safebandit.studies.paper.runs import RUNS, play
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("paper")
+    return folder, reproduce(out=folder, quick=True)
+
+
+def test_all_eleven_figures_have_pictures_and_numbers(made):
+    folder, _ = made
+    assert [figure.number for figure in FIGURES.values()] == list(range(1, 12))
+    for name in FIGURES:
+        for ending in (".png", ".svg", ".parquet"):
+            assert (folder / "figures" / f"{name}{ending}").stat().st_size > 1_000
+
+
+def test_the_settings_are_the_papers():
+    settings = {name: (run.trials, run.horizon) for name, run in RUNS.items()}
+    assert settings["case-1"] == settings["case-2"] == (100, 50_000)
+    assert settings["drug-21"] == settings["schedules"] == (500, 50_000)
+    assert settings["drug-19"] == (100, 50_000)
+    assert {settings[f"gaps-{size}-{i}"] for size in ("large", "small") for i in range(1, 11)} == {(100, 20_000)}
+    assert {settings[f"naive-{i}"] for i in range(10)} == {settings["slack"]} == {(200, 10_000)}
+    assert [RUNS[f"naive-{i}"].alpha for i in range(10)] == pytest.approx([0.5 + i / 50 for i in range(10)], abs=1e-12)
+    assert RUNS["slack"].policies == tuple(f"slack-ts:slack={2.0**i:g}" for i in range(-3, 4))
+    assert sum(run.rounds() for run in RUNS.values()) == 324_000_000
+
+
+def test_plotted_numbers_are_the_simulated_ones(made):
+    folder, _ = made
+    result = Result.load(folder / "runs" / "drug-21.parquet")
+    table = pd.read_parquet(folder / "figures" / "fig2.parquet")
+    panel = table[(table["panel"].str.endswith("regret")) & (table["label"] == "tsbu")]
+    np.testing.assert_allclose(panel["y"], result.curve("tsbu").mean(axis=0), rtol=1e-12)
+    gaps = pd.read_parquet(folder / "figures" / "fig3.parquet")
+    third = gaps[(gaps["panel"].str.startswith("small")) & (gaps["label"] == "docb")].iloc[2]
+    assert third["y"] == np.median(Result.load(folder / "runs" / "gaps-small-3.parquet").final("docb"))
+
+
+def test_the_report_says_every_verdict_and_loads_nothing_from_outside(made):
+    folder, reproduction = made
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert {judgement.claim.name for judgement in reproduction.judgements} == {claim.name for claim in CLAIMS}
+    for judgement in reproduction.judgements:
+        section = text[text.index(f'<h3 id="{judgement.claim.name}">') :]
+        assert judgement.verdict in section[: section.index("</h3>")]
+    for name in FIGURES:
+        assert f'id="{name}"' in text
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
+    assert "seed 1" in text
+    assert sb.__version__ in text
+
+
+def test_findings_that_a_tenth_of_the_trials_settles(made):
+    verdicts = {judgement.claim.name: judgement.verdict for judgement in made[1].judgements}
+    for name in ("constants-21", "case-1-unsafe-linear", "insensitive-to-smaller-gap", "naive-linear"):
+        assert verdicts[name] == HOLDS, name
+    assert verdicts["constants-19"] == FAILS
+
+
+def test_a_second_time_nothing_is_simulated_and_the_numbers_are_the_same(made):
+    folder, reproduction = made
+    before = {path.name: path.read_bytes() for path in (folder / "figures").glob("*.parquet")}
+    steps = []
+    again = reproduce(["fig2", "fig9"], out=folder, quick=True, progress=steps.append)
+    assert steps == []
+    assert {path.name: path.read_bytes() for path in (folder / "figures").glob("*.parquet")} == before
+    first = {j.claim.name: j.parts for j in reproduction.judgements}
+    for judgement in again.judgements:
+        assert judgement.parts == first[judgement.claim.name]
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("safebandit.simulation.execution.CHUNK_ROUNDS", 20_000)
+    calls = []
+
+    def stop(step):
+        calls.append(step)
+        if len(calls) > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play(["naive-0", "naive-1"], folder=tmp_path, seed=1, share=0.1, progress=stop)
+    kept = Result.load(tmp_path / "naive-0.parquet")
+    assert 0 < kept.trials < 20
+    results = play(["naive-0", "naive-1"], folder=tmp_path, seed=1, share=0.1)
+    whole = sb.simulate(
+        kept.specification.instance, "naive-ts", horizon=10_000, trials=20, seed=1, checkpoints="linear"
+    )
+    assert results["naive-0"].same_trials(whole)
+
+
+def test_figures_by_name():
+    assert chosen_figures(["fig6", "fig2"]) == ["fig2", "fig6"]
+    assert needed_runs(["fig2", "fig5"]) == ["drug-21"]
+    with pytest.raises(SimulationError, match="unknown figure"):
+        chosen_figures(["fig12"])
+
+
+def test_claims_name_runs_that_exist_and_are_judged_once():
+    names = [claim.name for claim in CLAIMS]
+    assert len(set(names)) == len(names) >= 15
+    for claim in CLAIMS:
+        assert set(claim.runs) <= set(RUNS)
+        assert set(claim.figures) <= set(FIGURES)
+        assert claim.says
+        assert claim.rule
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (2, 3, HOLDS),
+        (1, 5, HOLDS),
+        (0, 3, UNDECIDED),
+        (4, 9, UNDECIDED),
+        (0, 9, UNDECIDED),
+        (6, 7, FAILS),
+        (0, 0.5, FAILS),
+    ],
+)
+def test_verdicts(low, high, verdict):
+    part = Part("x", (low + high) / 2, low, high, 1, 5)
+    assert part.verdict == verdict
+    assert combined([part]) == verdict
+    assert combined([part, exact("y", 3, 1, 5)]) == verdict
+    assert combined([part, exact("y", 9, 1, 5)]) == FAILS
+
+
+def test_intervals():
+    values = np.random.default_rng(1).normal(10, 2, 400)
+    part = mean("m", values)
+    assert (part.high - part.low) / 2 == pytest.approx(1.96 * values.std(ddof=1) / 20)
+    resampled = bootstrap("m", [values], lambda sample: float(sample.mean()), -math.inf, math.inf)
+    assert resampled.low == pytest.approx(part.low, abs=0.05)
+    assert resampled.high == pytest.approx(part.high, abs=0.05)
+
+
+def test_growth_tells_linear_from_logarithmic():
+    instance = sb.instance_by_name("naive-sampling")
+    result = sb.simulate(instance, "docb", horizon=1_000, trials=5, checkpoints="linear")
+    times = result.specification.checkpoints
+    for curve, expected in ((times * 1.0, 1.0), (np.sqrt(times), math.sqrt(2) - 1)):
+        result.of("docb").regret[:] = curve
+        found = growth("g", result, "docb", "regret", 0, 2)
+        assert found.estimate == pytest.approx(expected, abs=0.01)
+
+
+def test_the_command_lists_and_runs_some_figures(tmp_path):
+    command = [sys.executable, "-c", "from safebandit.cli import main; main()", "paper"]
+    listed = subprocess.run([*command, "--list"], capture_output=True, text=True, check=True).stdout
+    assert "324,000,000" in listed
+    done = subprocess.run(
+        [*command, "fig9", "--quick", "--out", str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert "report:" in done.stdout
+    assert "Naively sampled risks give linear regret" in done.stdout
+    assert (tmp_path / "report.html").is_file()
+    wrong = subprocess.run([*command, "fig99"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert len(wrong.stderr.strip().splitlines()) == 1

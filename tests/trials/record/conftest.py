@@ -1,0 +1,58 @@
+"""A ledger on each database: what is promised of one is promised of both."""
+
+import shutil
+
+import pytest
+import sqlalchemy as sa
+
+from safebandit.trials.record import Ledger
+from safebandit.trials.record.database import REVISION, open_engine
+from servers.postgres import Postgres
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    server = Postgres()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory):
+    """A file with all tables and nothing in them: to copy it is faster than to make one."""
+    path = tmp_path_factory.mktemp("empty") / "trials.db"
+    open_engine(path).dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def one_database(postgres):
+    return postgres.new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """The address of a database without trials."""
+    if request.param == "sqlite":
+        return str(shutil.copy(request.getfixturevalue("empty_file"), tmp_path / "trials.db"))
+    address = request.getfixturevalue("one_database")
+    _empty(address)
+    return address
+
+
+def _empty(address):
+    """Take everything out, past the triggers; a new database for every test would be slower by far."""
+    engine = sa.create_engine(address)
+    with engine.begin() as connection:
+        if sa.inspect(connection).has_table("events"):
+            connection.execute(sa.text("SET session_replication_role = replica"))
+            connection.execute(sa.text("TRUNCATE trials, events, units, keys, sessions"))
+            connection.execute(sa.text("ALTER TABLE events ENABLE TRIGGER ALL"))
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = :now"), {"now": REVISION})
+    engine.dispose()
+
+
+@pytest.fixture
+def ledger(database):
+    with Ledger(database) as opened:
+        yield opened
