@@ -11,10 +11,10 @@ from numpy.lib.recfunctions import repack_fields
 
 from safebandit.core.arms import EVERY, new_memory, risk_fields
 from safebandit.core.kernels import kernels_for
-from safebandit.core.policies import WAIT, prepare, widths
+from safebandit.core.policies import prepare, widths
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.sources import formulas_hash
-from safebandit.trials.explanation import Considered, Explanation, consider, explain_state
+from safebandit.trials.explanation import Decision, Explanation, consider, explain_state, reason_of
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
 CHANCE_DRAWS = 1000
@@ -23,12 +23,8 @@ CHANCE_DRAWS = 1000
 Outcome = tuple[float | None, ...]
 
 
-class Position(NamedTuple):
-    """Where a trial's random numbers are: the words of its stream, and the bar that draws are compared with."""
-
-    words: tuple[int, ...]
-    bar: float
-    work: int
+# Where a trial's random numbers are: the words of its stream.
+Position = tuple[int, ...]
 
 
 class Chances(NamedTuple):
@@ -76,31 +72,25 @@ class Allocator:
         self._counted = ["asked", "reward", *self._risk_fields]
         self._known = (self.policy, self.memory, self.limits)
         self._kernels.begin(*self._known)
-        self._before = self.memory.streams.copy(), self.memory.notes.copy()
 
-    def decide(self, t: int) -> tuple[int, bool]:
-        """The arm of round t, by number (HOLD or WAIT: none), and whether no arm was permissible."""
-        self._before = self.memory.streams.copy(), self.memory.notes.copy()
-        k, none = self._kernels.decide(*self._known, t)
-        return int(k), bool(none)
+    def decide(self, t: int) -> Decision:
+        """The decision of round t and all numbers behind it; the trial's random numbers move on."""
+        decision = self.consider(t)
+        self._kernels.decide(*self._known, t)
+        return decision
 
     def explain(self, t: int) -> Explanation:
         """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
         return explain_state(self.policy, self.memory, t, self.limits, self.arms, self.risks)
 
-    def consider(self, t: int) -> Considered:
+    def consider(self, t: int) -> Decision:
         """The decision of round t and all numbers behind it; nothing changes."""
+        self.memory.notes["changed"], self.memory.notes["bar"] = EVERY, 0.0
         return consider(self.policy, self.memory, t, self.limits)
 
-    def hold_reason(self, code: int, t: int) -> str:
-        """Why `decide` gave no arm just now."""
-        if code == WAIT:
-            return "every arm that may be given waits for outcomes of units already given it; tell those first"
-        # From the random numbers that it had: a risk that is drawn again is another one.
-        streams, notes = self._before
-        notes["changed"] = EVERY
-        before = self.memory._replace(streams=streams, notes=notes)
-        return explain_state(self.policy, before, t, self.limits, self.arms, self.risks).why
+    def reason_of(self, decision: Decision) -> str:
+        """Why this arm, or why none, in words."""
+        return reason_of(decision, self.limits, self.arms, self.risks)
 
     def chances(self, t: int, number: int) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn, else from draws of decision `number`.
@@ -158,18 +148,12 @@ class Allocator:
     @property
     def position(self) -> Position:
         """Where the random numbers are; an allocator of the same counts, put there, decides alike."""
-        notes = self.memory.notes
-        words = tuple(int(word) for word in self.memory.streams[0])
-        return Position(words, float(notes["bar"][0]), int(notes["work"][0]))
+        return tuple(int(word) for word in self.memory.streams[0])
 
     @position.setter
-    def position(self, position: Position) -> None:
-        words, bar, work = position
-        if not (0.0 <= bar < 1.0 and work >= 0):
-            raise ValueError(f"bar must lie in [0, 1) and its work be at least 0, got {bar}, {work}")
+    def position(self, words: Position) -> None:
         for name, word in zip(STATE.names or (), words, strict=True):
             self.memory.streams[name] = word
-        self.memory.notes["bar"], self.memory.notes["work"] = bar, work
         self.memory.notes["changed"] = EVERY
 
     def to_bytes(self) -> bytes:

@@ -83,7 +83,7 @@ class _Gate(NamedTuple):
     risks: Sequence[str]
 
 
-class Considered(NamedTuple):
+class Decision(NamedTuple):
     """A decision and what it rests on: the arm by number (HOLD or WAIT: none), whether no arm was permissible, whether
     arms are played once before indices are asked; and of every arm if it is permissible, its reward index, its risk
     indices (columns) and, where the policy mixes arms, its probability; NaN where there is none.
@@ -98,7 +98,7 @@ class Considered(NamedTuple):
     probabilities: Numbers
 
 
-def consider(policy: Any, memory: Memory, t: int, limits: tuple[float, ...]) -> Considered:
+def consider(policy: Any, memory: Memory, t: int, limits: tuple[float, ...]) -> Decision:
     """Decide on copies, and give all numbers behind the decision; nothing of the trial changes."""
     kernels = kernels_for(policy)
     numbers = np.full((len(memory.arms), 3 + len(limits)), np.nan)
@@ -112,15 +112,15 @@ def consider(policy: Any, memory: Memory, t: int, limits: tuple[float, ...]) -> 
         kernels.reveal(policy, copied, k, t)
     drawn = np.where((after["permitted"] == 1) & (not first_plays), after["index"], np.nan)
     indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
-    return Considered(
+    return Decision(
         int(k), bool(none), first_plays, numbers[:, 0] == 1.0, indices, numbers[:, 3:], numbers[:, 2]
     )  # fmt: skip
 
 
-def reason_of(considered: Considered, limits: tuple[float, ...], names: Sequence[str], risks: Sequence[str]) -> str:
+def reason_of(decision: Decision, limits: tuple[float, ...], names: Sequence[str], risks: Sequence[str]) -> str:
     """Why this arm, or why none, in words."""
-    k, none, first_plays = considered[:3]
-    return _why(k, none, names, _Gate(considered.bounds, limits, risks), first_plays)
+    k, none, first_plays = decision[:3]
+    return _why(k, none, names, _Gate(decision.bounds, limits, risks), first_plays)
 
 
 def explain_state(
@@ -132,10 +132,10 @@ def explain_state(
     risks: tuple[str, ...] = ONE_RISK,
 ) -> Explanation:
     """Decide on copies, and describe what was decided; nothing of the trial changes."""
-    considered = consider(policy, memory, t, limits)
-    k, arms = considered.k, memory.arms
-    gate = _Gate(considered.bounds, limits, risks)
-    why = reason_of(considered, limits, names, risks)
+    decision = consider(policy, memory, t, limits)
+    k, arms = decision.k, memory.arms
+    gate = _Gate(decision.bounds, limits, risks)
+    why = reason_of(decision, limits, names, risks)
     of_risks = [arms[field] for field in risk_fields(len(limits))]
     views = tuple(
         ArmView(
@@ -144,14 +144,12 @@ def explain_state(
             max(int(risk["pending"][i]) for risk in of_risks),
             _mean(arms["reward"][i]),
             _plain([_mean(risk[i]) for risk in of_risks]),
-            _number(considered.indices[i]),
+            _number(decision.indices[i]),
             _plain([_number(bound) for bound in gate.bounds[i]]),
-            _number(considered.probabilities[i]),
-            bool(considered.permissible[i]),
+            _number(decision.probabilities[i]),
+            bool(decision.permissible[i]),
             i == k,
-            _why_arm(
-                i, k, why, bool(considered.permissible[i]), bool(arms["available"][i]), considered.indices[i], gate
-            ),
+            _why_arm(i, k, why, bool(decision.permissible[i]), bool(arms["available"][i]), decision.indices[i], gate),
         )
         for i in range(len(names))
     )
@@ -193,18 +191,16 @@ def _why_arm(i: int, k: int, why: str, permissible: bool, available: bool, index
     return "permissible; another arm's reward index is larger"
 
 
-def gate_words(
-    i: int, considered: Considered, limits: tuple[float, ...], risks: Sequence[str], *, available: bool
-) -> str:
+def gate_words(i: int, decision: Decision, limits: tuple[float, ...], risks: Sequence[str], *, available: bool) -> str:
     """Whether arm i may be given, and why, whoever is chosen."""
-    gate = _Gate(considered.bounds, limits, risks)
-    if not considered.permissible[i]:
+    gate = _Gate(decision.bounds, limits, risks)
+    if not decision.permissible[i]:
         return f"not permissible: {_what_forbids(i, gate)}"
     if not available:
         return "permissible, but waits for outcomes of units already given it"
     if len(limits) > 1:
         return "permissible: no lower risk index is above its alpha"
-    return f"permissible: lower risk index {considered.bounds[i, 0]:.4g} is at most alpha {limits[0]:g}"
+    return f"permissible: lower risk index {decision.bounds[i, 0]:.4g} is at most alpha {limits[0]:g}"
 
 
 def _what_forbids(i: int, gate: _Gate) -> str:

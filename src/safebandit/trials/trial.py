@@ -23,7 +23,7 @@ from safebandit.problems.limits import (
     read_risk_names,
     write_alpha,
 )
-from safebandit.trials.allocator import Allocator, Position
+from safebandit.trials.allocator import Allocator
 from safebandit.trials.explanation import Explanation
 from safebandit.trials.outcomes import AnyRisk, outcome_names, read_outcome
 from safebandit.version import __version__
@@ -133,10 +133,11 @@ class Trial:
 
     def ask(self) -> Ask:
         """Give the next unit an arm, or say why none is given."""
-        k, none = self._allocator.decide(self.round)
+        decision = self._allocator.decide(self.round)
+        k, none = decision.k, decision.none
         if k < 0:
             self.log.append({"event": "held", "none_permissible": none})
-            return Ask(None, None, self._allocator.hold_reason(k, self.round))
+            return Ask(None, None, self._allocator.reason_of(decision))
         number = self.round
         self._give(number, k)
         self.log.append({"event": "asked", "id": number, "arm": self.arms[k]})
@@ -186,8 +187,7 @@ class Trial:
             "policy": self.policy_text,
             "seed": self.seed,
             "log": self.log,
-            "stream": list(position.words),
-            "bar": [position.bar, position.work],
+            "stream": list(position),
         }
         return json.dumps(document, allow_nan=False)
 
@@ -200,7 +200,7 @@ class Trial:
             trial = Trial(document["arms"], document["alpha"], chosen, seed=document["seed"], risks=risks)
             for event in document["log"]:
                 trial._repeat(event)
-            trial._allocator.position = Position(tuple(document["stream"]), *document["bar"])
+            trial._allocator.position = tuple(document["stream"])
         except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
         return trial
@@ -216,7 +216,7 @@ class Trial:
             if event["event"] == "told":
                 twin._repeat(event)
                 continue
-            k, _ = twin._allocator.decide(twin.round)
+            k = twin._allocator.decide(twin.round).k
             recomputed, logged = (self.arms[k] if k >= 0 else None), event.get("arm")
             if recomputed != logged:
                 differences.append(Difference(position, event.get("id"), logged, recomputed))
@@ -267,7 +267,7 @@ def _document(text: str) -> dict[str, Any]:
         document = json.loads(text)
     except json.JSONDecodeError as problem:
         raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
-    wanted = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream", "bar"}
+    wanted = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream"}
     if not isinstance(document, dict) or not wanted <= set(document):
         raise TrialError("the text is JSON, but not a trial that to_json wrote")
     if document["format"] != FORMAT or document["version"] != __version__:

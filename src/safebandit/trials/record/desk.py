@@ -9,7 +9,8 @@ from typing import Any
 from safebandit.core.policies import WAIT
 from safebandit.errors import ConflictError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.explanation import reason_of
+from safebandit.trials.allocator import Chances, Position
+from safebandit.trials.explanation import Decision
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.record.events import Draft
 from safebandit.trials.record.settings import Settings, check_text
@@ -31,39 +32,38 @@ def ask(state: TrialState, unit: str, *, explained: bool = True) -> Draft:
     """
     unit = check_text("a unit's id", unit)
     _check_open(state, "units are given arms")
-    grounds = _grounds(state) if explained else {}
-    k, none = state.allocator.decide(state.round)
+    allocator = state.allocator
+    before = allocator.position
+    chances = allocator.chances(state.round, state.decisions + 1) if explained else None
+    decision = allocator.decide(state.round)
     body = {
         "unit": unit,
         "round": state.round,
         "decision": state.decisions + 1,
-        "arm": state.allocator.arms[k] if k >= 0 else None,
-        "none_permissible": none,
-        **grounds,
+        "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
+        "none_permissible": decision.none,
+        **({} if chances is None else _grounds(state, decision, chances, before)),
     }
-    if k >= 0:
+    if decision.k >= 0:
         return Draft("asked", body)
-    return Draft("held", {**body, "cause": "waiting for outcomes" if k == WAIT else "no arm is permissible"})
+    return Draft("held", {**body, "cause": "waiting for outcomes" if decision.k == WAIT else "no arm is permissible"})
 
 
-def _grounds(state: TrialState) -> dict[str, Any]:
-    """What the next decision rests on; nothing changes."""
+def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Position) -> dict[str, Any]:
+    """What a decision rests on; `before` is where the random numbers were."""
     allocator = state.allocator
-    considered = allocator.consider(state.round)
-    chances = allocator.chances(state.round, state.decisions + 1)
-    position = allocator.position
     arms = {
         name: {
-            "permissible": bool(considered.permissible[i]),
+            "permissible": bool(decision.permissible[i]),
             "available": bool(allocator.memory.arms["available"][i]),
-            "reward_index": _number(considered.indices[i]),
-            "risk_index": [_number(bound) for bound in considered.bounds[i]],
+            "reward_index": _number(decision.indices[i]),
+            "risk_index": [_number(bound) for bound in decision.bounds[i]],
             "propensity": chances.arms[i],
         }
         for i, name in enumerate(allocator.arms)
     }
     return {
-        "why": reason_of(considered, allocator.limits, allocator.arms, allocator.risks),
+        "why": allocator.reason_of(decision),
         "arms": arms,
         "propensities": "exact" if chances.exact else f"estimated from {chances.draws} draws",
         "held_propensity": chances.held,
@@ -71,7 +71,7 @@ def _grounds(state: TrialState) -> dict[str, Any]:
         "policy": state.settings.policy,
         "software": __version__,
         "formulas": formulas_hash(),
-        "stream": [list(position.words), position.bar, position.work],
+        "stream": list(before),
     }
 
 

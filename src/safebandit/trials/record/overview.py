@@ -10,7 +10,7 @@ from typing import Any
 
 from safebandit.core.arms import risk_fields
 from safebandit.errors import InstanceError
-from safebandit.trials.explanation import Considered, gate_words
+from safebandit.trials.explanation import Decision, gate_words
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.state import TrialState
 
@@ -90,10 +90,10 @@ def overview(ledger: Ledger, name: str) -> Overview:
     plays = ledger.plays(name)
     settings, allocator = state.settings, state.allocator
     chances = allocator.chances(state.round, state.decisions + 1)
-    considered = allocator.consider(state.round)
+    decision = allocator.consider(state.round)
     told = 1.0 not in chances.arms
     shares = chances.arms if told else (None,) * len(chances.arms)
-    arms = [_arm(state, arm, plays.get(arm, 0), considered, shares) for arm in settings.arms]
+    arms = [_arm(state, arm, plays.get(arm, 0), decision, shares) for arm in settings.arms]
     holding = None if state.held_at is None else ledger.event(name, state.held_at).content
     return Overview(
         name=name,
@@ -118,9 +118,7 @@ def overview(ledger: Ledger, name: str) -> Overview:
     )
 
 
-def _arm(
-    state: TrialState, arm: str, plays: int, considered: Considered, shares: tuple[float | None, ...]
-) -> ArmOverview:
+def _arm(state: TrialState, arm: str, plays: int, decision: Decision, shares: tuple[float | None, ...]) -> ArmOverview:
     allocator = state.allocator
     nothing: list[Any] = [None] * len(state.settings.risks)
     if arm not in allocator.arms:
@@ -137,10 +135,10 @@ def _arm(
         _interval(seen["reward"]),
         [_mean(risk) for risk in risks],
         [_interval(risk) for risk in risks],
-        [None if math.isnan(bound) else float(bound) for bound in considered.bounds[k]],
-        bool(considered.permissible[k]),
+        [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
+        bool(decision.permissible[k]),
         shares[k],
-        gate_words(k, considered, allocator.limits, allocator.risks, available=bool(seen["available"])),
+        gate_words(k, decision, allocator.limits, allocator.risks, available=bool(seen["available"])),
     )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from safebandit.trials.allocator import Allocator, Position
+from safebandit.trials.allocator import Allocator
 from safebandit.trials.record.events import NOTHING, Event, canonical
 from safebandit.trials.record.settings import Settings
 from safebandit.trials.record.units import Unit, Units
@@ -142,7 +142,7 @@ class TrialState:
         names = ("version", "status", "held_at", "units", "decisions", "waiting")
         position = self.allocator.position
         state = {**{name: getattr(self, name) for name in names}, "settings": self.settings.to_dict()}
-        state["position"] = [list(position.words), position.bar, position.work]
+        state["position"] = list(position)
         return {
             "number": self.number,
             "hash": self.hash,
@@ -157,8 +157,7 @@ class TrialState:
         """As `to_row` wrote it; where the formulas are others now, outcomes are counted anew."""
         state = json.loads(row.state)
         made = cls(name, Settings.from_dict(state.pop("settings")))
-        words, bar, work = state.pop("position")
-        made.allocator.position = Position(tuple(words), bar, work)
+        made.allocator.position = tuple(state.pop("position"))
         for key, value in state.items():
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time

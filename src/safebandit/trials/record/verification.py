@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from safebandit.errors import SafebanditError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import Position
 from safebandit.trials.record import desk
 from safebandit.trials.record.database import units as units_table
 from safebandit.trials.record.events import NOTHING, Event, canonical
@@ -95,8 +94,7 @@ def _replay(state: TrialState | None, event: Event, units: UnitsInMemory) -> tup
 
 def _decision_problem(state: TrialState, event: Event) -> str | None:
     content = event.content
-    words, bar, work = content["stream"]
-    if state.allocator.position != Position(tuple(words), bar, work):
+    if state.allocator.position != tuple(content["stream"]):
         return f"event {event.number} was decided at another place of the random stream than the log leads to"
     draft = desk.ask(state, content["unit"])
     mine = {**draft.body, "software": content["software"], "formulas": content["formulas"]}
