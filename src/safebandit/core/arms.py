@@ -1,17 +1,21 @@
-"""What has been seen of every arm: the record that indices read and that a play changes.
+"""What has been seen in a trial: the facts that policies read and that outcomes change.
 
-One NumPy structured array holds all arms, so that compiled code passes one pointer and memory is contiguous. Per arm:
-how often it was given out (`asked`), the `key` that fixes the bits of the Bernoulli reduction, whether it may be given
-out now (`available`), and for its `reward` and its `risk` each (with several risks, those that follow lie behind the
-first, so that `at(arm.risk, j)` is risk j)
+Two arrays of records hold the facts of one trial, whatever its policy. Per arm there is one `ARM`:
 
-    plays    plays whose outcome is known          pending  plays whose outcome is not known yet
-    total    the sum of the known outcomes         own      numbers that the index itself keeps
-    ones     the same after the Bernoulli reduction (equal where outcomes are bits)
+    asked      how often it was given out
+    available  whether it may be given out now: not while too many of its units wait for their risk
+    key        fixes the bits of the Bernoulli reduction
+
+and for its reward, then for each of its risks, one `QUANTITY`:
+
+    plays    plays whose outcome is known          limit  alpha of a risk, NaN of the reward
+    pending  plays whose outcome is not known yet  own    numbers that the index itself keeps
+    total    the sum of the known outcomes
+    ones     the same sum after the Bernoulli reduction (equal where outcomes are bits)
     mean     total / plays, 0 before the first
 
-The rest are notes that a policy takes to skip work whose outcome is certain. What a search through all arms reads of
-each of them lies close together, in the front: with a thousand arms their records would not fit in the nearest cache.
+`own` is declared with one number, and as many as the index wants lie behind it: records are laid out so far apart. So
+every policy, number of risks and index has the same types, and compiled code is shared.
 """
 
 from __future__ import annotations
@@ -25,128 +29,128 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from safebandit.core.dispatch import inlined, spliced
+from safebandit.core.dispatch import inlined, substituted
 from safebandit.core.streams import Stream, Streams, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.float64]
-Seen: TypeAlias = Any  # one quantity of one arm, a record with the fields above
-Arms: TypeAlias = NDArray[np.void]
+Records: TypeAlias = NDArray[np.void]
+Seen: TypeAlias = Any  # one record of type QUANTITY
 
-# Two drawn arms that mostly exceed the bar together (`other` is 0 where none are noted): the `chance` that the draw of
-# the first is the larger, the `slope` by which a play changes it, and the parameters of the `laws` for which both hold.
-RIVALS = np.dtype([("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"), ("laws", "f8", (4,))])
-
-# A policy's notes; all 0 says that nothing is known. `changed` is EVERY, NONE, or 1 + the only arm that learnt since
-# the last decision; `unplayed` the arm before which all were given out; `gates_at` the round in which a closed gate may
-# open, and `gates_seen` how far that was looked for. The rest belong to the search for the largest index.
-NOTES = np.dtype(
+ARM = np.dtype([("asked", "i8"), ("available", "i8"), ("key", "u8")])
+QUANTITY = np.dtype(
     [
-        ("changed", "i8"),
-        ("gates_at", "i8"),
-        ("gates_seen", "i8"),
-        ("open_arms", "i8"),
-        ("safe_arms", "i8"),
-        ("unplayed", "i8"),
-        ("leader", "i8"),
-        ("until", "i8"),
-        ("bar", "f8"),
-        ("top", "i8"),
-        ("second", "f8"),
-        ("largest", "f8"),
-        ("price", "f8"),
-        ("work", "i8"),
-        ("rivals", RIVALS),
+        ("plays", "i8"),
+        ("pending", "i8"),
+        ("ones", "i8"),
+        ("total", "f8"),
+        ("mean", "f8"),
+        ("limit", "f8"),
+        ("own", "f8", (1,)),
     ]
 )
-EVERY, NONE = 0, -1
-NEVER = 1 << 62
+# Numbers that a policy keeps for itself lie behind one another, as those of an index do.
+OWN = np.dtype([("own", "f8", (1,))])
+CELL = np.dtype([("value", "f8")])
 
-# Of each arm what it can reach: minus infinity where it may not be played, infinity where that is not known. Of a
-# steady index that is at most `reach` + `slope` x; of a drawn one `reach` is the chance that it exceeds the bar and
-# counts. `mark` is of a block of drawn arms the chance that none does, kept at its first arm (0 where it is not known),
-# and of an arm of a mixture the round in which its indices were computed, 0 if it has learnt since.
-FRONT = np.dtype([("reach", "f8"), ("slope", "f8"), ("mark", "f8")])
-BLOCK = 32
+# What a decision writes of every arm, by column: whether it is permissible, its reward index, the chance with which it
+# is played where the policy mixes arms, and from here on the index of each risk. A policy's own columns follow those.
+PERMISSIBLE, INDEX, CHANCE, RISKS = 0, 1, 2, 3
+
+REWARD = 0
 
 
 class State(NamedTuple):
-    """All that a policy knows, as bare pointers: the first arm's record, how many arms follow, and the rest.
+    """All that a policy knows of a trial, as bare pointers and plain numbers.
 
-    Arrays would be counted in and out at every call of compiled code, which costs more than the decision.
+    Arrays would be counted in and out at every call of compiled code, which costs more than a decision.
+    `watched` says that somebody reads what the decision writes, beyond what it needs itself.
     """
 
-    first: Any
+    arms: Any
     size: int
+    quantities: Any
+    risks: int
+    stride: int
+    numbers: Any
     stream: Stream
-    notes: Any
-    front: Any
+    table: Any
+    columns: int
+    watched: bool
 
 
 class Memory(NamedTuple):
-    """The arrays behind a state: of one trial, or of many, one per row."""
+    """The arrays behind a state: of one trial, or of many, one per row.
 
-    arms: Arms
+    The `table` serves one decision after the other. `bytes` are all quantities with their own numbers, of which `quantities` is a view.
+    """
+
+    arms: Records
+    quantities: Records
+    numbers: Records
     streams: Streams
-    notes: NDArray[np.void]
-    front: NDArray[np.void]
+    table: Records
+    bytes: NDArray[np.uint8]
 
     def copy(self) -> Memory:
         """Another memory that knows the same."""
-        return Memory(*(array.copy() for array in self))
+        raw = self.bytes.copy()
+        return Memory(
+            self.arms.copy(), _view(raw), self.numbers.copy(), self.streams.copy(), self.table.copy(), raw
+        )  # fmt: skip
 
 
-def quantity_type(width: int) -> np.dtype[np.void]:
-    """The record of one quantity of one arm, with `width` numbers of an index's own."""
-    counts = [("plays", "i8"), ("pending", "i8"), ("ones", "i8"), ("total", "f8"), ("mean", "f8")]
-    return np.dtype([*counts, ("own", "f8", (max(1, width),))])
+class Sizes(NamedTuple):
+    """How many numbers of its own a policy keeps: for each arm's reward, for each risk of an arm, and for itself."""
+
+    reward: int = 0
+    risk: int = 0
+    trial: int = 0
 
 
-def risk_fields(risks: int) -> list[str]:
-    """The names under which an arm's record holds its risks.
+def new_memory(
+    keys: NDArray[np.uint64], streams: Streams, limits: tuple[float, ...], sizes: Sizes, columns: int = 0
+) -> Memory:
+    """The memory of trials before their first play: a row of keys and a stream for each.
 
-    >>> risk_fields(3)
-    ['risk', 'risk 1', 'risk 2']
+    `columns` are those that the policy itself adds to the table of a decision.
     """
-    return ["risk", *(f"risk {j}" for j in range(1, risks))]
+    trials, arms = keys.shape
+    risks = len(limits)
+    stride = QUANTITY.itemsize + 8 * (max(1, sizes.reward, sizes.risk) - 1)
+    raw = np.zeros((trials, arms, 1 + risks, stride), np.uint8)
+    quantities = _view(raw)
+    quantities["limit"] = [np.nan, *limits]
+    counted = np.zeros(keys.shape, ARM)
+    counted["key"], counted["available"] = keys, 1
+    table = np.full((arms, RISKS + risks + columns), np.nan).view(CELL)
+    return Memory(counted, quantities, np.zeros((trials, max(1, sizes.trial)), OWN), streams, table, raw)
 
 
-def new_arms(keys: NDArray[np.uint64], widths: tuple[int, int], risks: int = 1) -> Arms:
-    """Arms of which nothing has been seen."""
-    record = np.dtype(
-        [
-            ("reward", quantity_type(widths[0])),
-            *((field, quantity_type(widths[1])) for field in risk_fields(risks)),
-            ("asked", "i8"),
-            ("key", "u8"),
-            ("index", "f8"),
-            ("ceiling", "f8"),
-            ("risk_bound", "f8"),
-            ("excess", "f8"),
-            ("reward_reach", "f8"),
-            ("reward_slope", "f8"),
-            ("risk_reach", "f8"),
-            ("risk_slope", "f8"),
-            ("ask_gate_at", "i8"),
-            ("next", "i8"),
-            ("available", "i8"),
-            ("safe", "i8"),
-            ("permitted", "i8"),
-        ]
-    )
-    arms = np.zeros(keys.shape, record)
-    arms["key"] = keys
-    arms["available"] = 1
-    return arms
+def _view(raw: NDArray[np.uint8]) -> Records:
+    """The quantities in an array of bytes, whose last axis is one record with the numbers behind it."""
+    view: Records = np.ndarray(raw.shape[:-1], QUANTITY, buffer=raw, strides=raw.strides[:-1])
+    return view
 
 
-def new_memory(keys: NDArray[np.uint64], streams: Streams, widths: tuple[int, int], risks: int = 1) -> Memory:
-    """The memory of one trial before its first play, or of many: a row of keys and a stream for each."""
-    arms = new_arms(keys, widths, risks)
-    return Memory(arms, streams, np.zeros(len(streams), NOTES), np.zeros(arms.shape, FRONT))
+def new_quantity(width: int) -> Seen:
+    """One quantity of which nothing has been seen, with room for `width` own numbers: for formulas called from Python.
+
+    >>> new_quantity(3)["own"].tolist()
+    [0.0, 0.0, 0.0]
+    """
+    fields = [(name, QUANTITY[name]) for name in QUANTITY.names or () if name != "own"]
+    return np.zeros(1, np.dtype([*fields, ("own", "f8", (max(1, width),))]))[0]
 
 
-def _record_at(typing_context: Any, first: Any, k: Any) -> Any:
+def _record_at(typing_context: Any, first: Any, offset: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.gep(args[0], [args[1]], source_etype=ir.IntType(8))
+
+    return first(first, types.intp), generate
+
+
+def _record_after(typing_context: Any, first: Any, k: Any) -> Any:
     element = ir.ArrayType(ir.IntType(8), first.size)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -156,31 +160,27 @@ def _record_at(typing_context: Any, first: Any, k: Any) -> Any:
 
 
 # The record `k` places after `first` in their array: at(first, k).
-at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
+at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_after))
+# The record that begins so many bytes after `first`: at_byte(first, offset).
+at_byte: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
 
 
-@spliced
-def state_of(memory: Memory) -> State:
-    """What the memory of one trial holds, as a policy reads it."""
-    return State(memory.arms[0], len(memory.arms), memory.streams[0], memory.notes[0], memory.front[0])
+@substituted
+def quantity(state: State, k: int, j: int) -> Seen:
+    """What has been seen of arm k's reward (j = 0) or of its risk number j, from 1."""
+    return at_byte(state.quantities, (k * (1 + state.risks) + j) * state.stride)
 
 
-@inlined
-def note_change(state: State, k: int) -> None:
-    """Note that arm k has learnt something: what was noted of it no longer holds."""
-    notes = state.notes
-    if notes.changed != k + 1:
-        notes.changed = k + 1 if notes.changed == NONE else EVERY
-    set_reach(state, k, np.inf if at(state.first, k).permitted else -np.inf)
+@substituted
+def write(state: State, k: int, column: int, value: float) -> None:
+    """Write a number into the table of the decision."""
+    at(state.table, k * state.columns + column).value = value
 
 
-@inlined
-def set_reach(state: State, k: int, reach: float) -> None:
-    """Set what arm k can reach, at any x; minus infinity closes it, infinity says that it is not known."""
-    place = at(state.front, k)
-    place.reach = reach
-    place.slope = 0.0
-    at(state.front, k & -BLOCK).mark = 0.0
+@substituted
+def written(state: State, k: int, column: int) -> float:
+    """Read a number from the table of the decision."""
+    return at(state.table, k * state.columns + column).value
 
 
 @inlined
@@ -191,5 +191,6 @@ def count_outcome(seen: Seen, key: np.uint64, draw: int, value: float) -> int:
     seen.total += value
     seen.ones += bit
     # In [0, 1] even after rounding.
-    seen.mean = min(1.0, seen.total / seen.plays)
+    mean = seen.total / seen.plays
+    seen.mean = mean if mean < 1.0 else 1.0
     return bit

@@ -12,7 +12,6 @@ from safebandit.core.dispatch import compiled, inlined
 
 SERIES_BELOW = 0.01
 NEWTON_STEPS = 60
-NEAR_STEPS = 3
 HALF_LOG_TWO_PI = 0.9189385332046727
 TINY = 1e-300
 # Below this the carried tail has lost digits to rounding, and is computed afresh.
@@ -64,15 +63,24 @@ def divergence_above(p: float, q: float) -> float:
     return divergence(p, q) if p > q else 0.0
 
 
-@compiled
+@inlined
 def kl_upper(p: float, budget: float) -> float:
     """max{ q >= p : d(p||q) <= budget } (section on doubly optimistic confidence bounds).
 
-    d is convex in q: a Newton step from anywhere lands right of the root, and from there they descend to it. From far
-    left the first step may land far right, so it is held below a bound that is known to lie right of the root.
-
     >>> round(kl_upper(0.5, 0.1), 4)
     0.7129
+    """
+    return kl_upper_from(p, budget, 0.0, 1e-8)
+
+
+@compiled
+def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:  # noqa: C901
+    """kl_upper(p, budget), sooner where `start` is near it: an index of a round ago, or of a play ago.
+
+    The error is about the square of `close`, a share of the distance to p or to 1.
+
+    d is convex in q: a Newton step from anywhere lands right of the root, and from there they descend to it. From far
+    left the first step may land far right, so it is held below a bound that is known to lie right of the root.
     """
     if p >= 1.0:
         return 1.0
@@ -81,13 +89,31 @@ def kl_upper(p: float, budget: float) -> float:
     if p <= 0.0:
         return -math.expm1(-budget)
     # Right of the root, by Pinsker's inequality and, for small p, by Bernstein's.
-    highest = min(p + math.sqrt(0.5 * budget), p + budget + math.sqrt(budget * (budget + 2.0 * p)))
-    # The root's expansion for a small budget.
-    q = p + math.sqrt(2.0 * p * (1.0 - p) * budget) + (1.0 - 2.0 * p) * budget * (2.0 / 3.0)
+    highest = p + math.sqrt(0.5 * budget)
+    other = p + budget + math.sqrt(budget * (budget + 2.0 * p))
+    highest = min(highest, other)
+    q = start
+    if not p < q < highest:
+        # The root's expansion for a small budget.
+        q = p + math.sqrt(2.0 * p * (1.0 - p) * budget) + (1.0 - 2.0 * p) * budget * (2.0 / 3.0)
     if not p < q < highest or highest >= 1.0:
         entropy = -p * math.log(p) - (1.0 - p) * math.log1p(-p)
-        q = highest = min(highest, -math.expm1(-(budget + entropy) / (1.0 - p)))
-    return _descend(p, budget, q, highest)
+        other = -math.expm1(-(budget + entropy) / (1.0 - p))
+        highest = other if other < highest else highest
+        q = q if p < q < highest else highest
+    for i in range(NEWTON_STEPS):
+        if q >= 1.0:
+            return 1.0
+        if q <= p:
+            return p
+        before = q
+        q -= (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
+        if i == 0 and q > highest:
+            q = highest
+        # The error after a step is about its square over the distance to p or 1.
+        if abs(before - q) <= close * (q - p) and abs(before - q) <= close * (1.0 - q):
+            break
+    return q if q > p else p
 
 
 @inlined
@@ -115,78 +141,6 @@ def kl_exceeds(p: float, n: float, budget: float, bar: float) -> bool:
 
 
 @inlined
-def _descend(p: float, budget: float, q: float, highest: float) -> float:
-    """Newton's method from q to the root; `highest` lies right of it."""
-    for i in range(NEWTON_STEPS):
-        if q >= 1.0:
-            return 1.0
-        if q <= p:
-            return p
-        before = q
-        q -= (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
-        if i == 0:
-            q = min(q, highest)
-        # The error after a step is about its square over the distance to p or 1: the next is below rounding.
-        if abs(before - q) <= 1e-8 * min(q - p, 1.0 - q):
-            break
-    return max(p, q)
-
-
-@inlined
-def _halley(p: float, q: float, excess: float, tolerance: float) -> tuple[float, bool]:
-    """One step from q to where d(p||.) is less by `excess`, and whether what it leaves is about `tolerance` or less.
-
-    With d' = (q-p)/(q(1-q)) and d'' / (2 d') = (1/(1-q) + (p/q)/(q-p)) / 2, Halley's method leaves an error of at most
-    about the cube of its step over the square of the distance to p or 1.
-    """
-    gap, rest = q - p, 1.0 - q
-    if gap < 1e-6 or rest <= 0.0:
-        return math.nan, False
-    nearest = min(gap, rest)
-    bend = excess * (q * gap + p * rest)
-    step = 2.0 * excess * q * rest * gap / (2.0 * gap * gap - bend)
-    # So far from the root that the step is not to be trusted; NaN compares False.
-    if not (abs(bend) <= gap * gap and abs(step) <= 0.25 * nearest):
-        return math.nan, False
-    return q - step, abs(step * step * step) <= tolerance * nearest * nearest
-
-
-@inlined
-def kl_upper_near(p: float, budget: float, start: float) -> float:
-    """The same as `kl_upper` to 1e-10, sooner where `start` is near it: an index of a round ago, or of a play ago."""
-    q = start
-    for _ in range(NEAR_STEPS):
-        if not p < q < 1.0:
-            break
-        q, sure = _halley(p, q, divergence(p, q) - budget, 1e-11)
-        if sure:
-            return max(p, q)
-    return kl_upper(p, budget)
-
-
-@inlined
-def kl_upper_later(p: float, budget: float, growth: float, start: float) -> float:
-    """The same where `start` was the bound for a budget less by `growth`: no divergence is needed where that is little.
-
-    Little enough for the bound to be carried on in this way from round to round.
-    """
-    q, sure = _halley(p, start, -growth, 1e-14)
-    return q if sure else kl_upper_near(p, budget, start)
-
-
-@inlined
-def kl_lower_near(p: float, budget: float, start: float) -> float:
-    """The same as `kl_lower`, sooner where `start` is near it."""
-    return 1.0 - kl_upper_near(1.0 - p, budget, 1.0 - start)
-
-
-@inlined
-def kl_lower_later(p: float, budget: float, growth: float, start: float) -> float:
-    """The same where `start` was the bound for a budget less by `growth`."""
-    return 1.0 - kl_upper_later(1.0 - p, budget, growth, 1.0 - start)
-
-
-@compiled
 def kl_lower(p: float, budget: float) -> float:
     """min{ q <= p : d(p||q) <= budget }, by symmetry.
 

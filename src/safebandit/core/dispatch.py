@@ -19,11 +19,12 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 import numba
 import platformdirs
@@ -92,16 +93,48 @@ def _numba_cache() -> Iterator[None]:
         _config.CACHE_DIR = before
 
 
-@contextlib.contextmanager
-def compiling_alone() -> Iterator[None]:
-    """Keep other processes from compiling meanwhile.
+class _Door:
+    """The one door to Numba's compiler: one thread, and one process of a machine, goes through it at a time.
 
     Numba writes the index of its cache and then the code: of two processes that do so at once, the index of one could
-    come to name the code of the other. Who waits finds the code ready.
+    come to name the code of the other. Who waits finds the code ready. Compiling a function compiles those that it
+    calls, so the door may be entered again by who is inside.
     """
-    with (cache_folder() / "lock").open("a+b") as file:
-        _lock(file.fileno())
-        yield
+
+    def __init__(self) -> None:
+        self._inside = threading.RLock()
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Be the only one who compiles."""
+        with self._inside:
+            if self._depth > 0:
+                yield
+                return
+            with (cache_folder() / "lock").open("a+b") as file:
+                _lock(file.fileno())
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+
+
+DOOR = _Door()
+
+
+def _behind_door(dispatcher: Any) -> Any:
+    """Let a function be compiled, or be found in the cache, only by who is inside the door."""
+    compile_it = dispatcher.compile
+
+    @functools.wraps(compile_it)
+    def compile_alone(signature: Any) -> Any:
+        with DOOR.entered():
+            return compile_it(signature)
+
+    dispatcher.compile = compile_alone
+    return dispatcher
 
 
 def _lock(descriptor: int) -> None:
@@ -123,28 +156,75 @@ def _lock(descriptor: int) -> None:
 def compiled(function: F) -> F:
     """Compile a function of numbers or of our own types at its first call, without the GIL; keep it on disk."""
     with _numba_cache():
-        return _njit(cache=True, **OPTIONS)(function)
+        return _behind_door(_njit(cache=True, **OPTIONS)(function))
+
+
+class _Inlined:
+    """A function that compiled code holds a copy of; for Python it is compiled apart, when it is first called there.
+
+    An entry for Python in every copy would double the time to compile.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._part = _njit(**WITHIN)(function)
+        self.py_func = function
+        functools.update_wrapper(self, function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._part._numba_type_
+
+    @functools.cached_property
+    def _entry(self) -> Callable[..., Any]:
+        return compiled(self.py_func)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._entry(*args)
 
 
 def inlined(function: F) -> F:
-    """The same, for a small function: it becomes part of each compiled caller."""
-    with _numba_cache():
-        return _njit(cache=True, forceinline=True, **OPTIONS)(function)
-
-
-def woven(function: F) -> F:
-    """A piece of a policy that takes indices, perhaps a user's own: part of its callers, never kept by itself."""
-    return _njit(**WITHIN)(function)
-
-
-def spliced(function: F) -> F:
-    """A piece that is written into its compiled callers before they are typed: it may give back bare records."""
-    return _njit(inline="always", **OPTIONS)(function)
+    """Compile a small function of numbers or of our own types as a part of each compiled caller."""
+    return cast(F, _Inlined(function))
 
 
 def compiled_here(function: F) -> F:
     """Compile in this process only: for formulas from outside the package, whose edits we cannot see."""
-    return _njit(**OPTIONS)(function)
+    return _behind_door(_njit(**OPTIONS)(function))
+
+
+def piece(function: F) -> F:
+    """Compile a piece of a policy that takes indices, perhaps a user's own, as a part of its compiled callers."""
+    return _njit(**WITHIN)(function)
+
+
+def rare(function: F) -> F:
+    """Compile a piece of a policy that is seldom needed, and so called: a copy in every caller would be for nothing."""
+    return _njit(**{**WITHIN, "forceinline": False})(function)
+
+
+def substituted(function: F) -> F:
+    """Write a piece into its compiled callers before they are typed, so that it may give back a bare record."""
+    return _njit(inline="always", **OPTIONS)(function)
+
+
+def _compare_by_type(kind: type) -> None:
+    """Let values of two classes differ: as plain tuples, `KLUpper()` and `BayesUpper()` would be equal."""
+    if not issubclass(kind, tuple) or kind.__eq__ is not tuple.__eq__:
+        return
+
+    as_tuples: Any = tuple.__eq__
+
+    def equal(self: Any, other: object) -> bool:
+        return type(self) is type(other) and bool(as_tuples(self, other))
+
+    def differ(self: Any, other: object) -> bool:
+        return not equal(self, other)
+
+    def hashed(self: Any) -> int:
+        return hash((type(self).__qualname__, *self))
+
+    for name, method in (("__eq__", equal), ("__ne__", differ), ("__hash__", hashed)):
+        setattr(kind, name, method)
 
 
 _GENERICS: list[GenericFunction[Any, Any]] = []
@@ -184,6 +264,7 @@ class GenericFunction(Generic[P, R]):
                     f"{kind.__name__} already has a formula for {self.name}; define the class again, "
                     "in the same cell, so that no compiled code still holds the old one"
                 )
+            _compare_by_type(kind)
             plain = getattr(formula, "py_func", formula)
             self.formulas[kind] = self._padded(plain)
             self.plain[kind] = plain

@@ -1,4 +1,4 @@
-"""The compiled code: many trials of one policy on one law, and the single steps that a live trial takes."""
+"""The compiled loops: many trials of one policy on one law, and the single steps that a live trial takes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.arms import Counts, Memory, Numbers, State, at, state_of
-from safebandit.core.dispatch import compiled, compiled_here
+from safebandit.core.arms import (
+    REWARD,
+    Counts,
+    Memory,
+    Numbers,
+    Records,
+    State,
+    at,
+    count_outcome,
+    quantity,
+)
+from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
-from safebandit.core.policies.interface import Limits, begin, choose, learn_pair, learn_reward, learn_risk, look, reveal
-from safebandit.core.streams import Streams
+from safebandit.core.policies.interface import begin, decide, learned, learned_pair
+from safebandit.core.searches.interface import find
+from safebandit.core.streams import Streams, bernoulli_bit
 
 # How often a running trial looks whether it should stop.
 STOP_EVERY = 1 << 16
@@ -54,13 +65,46 @@ def empty_trials(trials: int, checkpoints: int, arms: int, risks: int = 1) -> Tr
     )
 
 
-def _run_trials(
+@substituted
+def state_of(memory: Memory, i: int, watched: bool) -> State:
+    """What the memory of trial i holds, as a policy reads it."""
+    return State(
+        memory.arms[i, 0],
+        memory.arms.shape[1],
+        memory.quantities[i, 0, 0],
+        memory.quantities.shape[2] - 1,
+        memory.quantities.strides[2],
+        memory.numbers[i, 0],
+        memory.streams[i],
+        memory.table[0, 0],
+        memory.table.shape[1],
+        watched,
+    )
+
+
+@substituted
+def outcome_draw(state: State, j: int, play: int) -> int:
+    """Where the Bernoulli reduction finds the bit of outcome j of a play: each has its own place."""
+    return (1 + state.risks) * play + j
+
+
+@piece
+def learn_outcome(policy: Any, state: State, k: int, j: int, play: int, value: float) -> int:
+    """Count the reward (j = 0) or risk j of arm k, and let the policy learn from it; the reduced bit is returned."""
+    bit = count_outcome(quantity(state, k, j), at(state.arms, k).key, outcome_draw(state, j, play), value)
+    learned(policy, state, k, j, value, bit)
+    return bit
+
+
+def _play_trials(  # noqa: C901
     policy: Any,
+    search: Any,
     law: Any,
-    limits: Limits,
     costs: Costs,
     checkpoints: Counts,
     memory: Memory,
+    work: Records,
+    notes: Records,
     outcomes: Streams,
     out: Trials,
     stop: Counts,
@@ -69,105 +113,96 @@ def _run_trials(
 
     One long function, because it is the hot loop: arrays that cross a call are counted in and out.
     """
-    arms, streams, notes, front = memory
-    count = arms.shape[1]
-    for i in range(arms.shape[0]):
-        state = State(arms[i, 0], count, streams[i], notes[i], front[i, 0])
-        begin(policy, state, limits)
+    count = memory.arms.shape[1]
+    for i in range(memory.arms.shape[0]):
+        state = state_of(memory, i, False)
+        begin(policy, state)
         t, rounds, none_permissible, held = 1, 0, 0, 0
         for c in range(checkpoints.shape[0]):
             while rounds < checkpoints[c]:
                 if rounds % STOP_EVERY == 0 and stop[0] != 0:
                     return i
                 rounds += 1
-                k, none = choose(policy, state, t, limits)
+                k, none = find(search, policy, state, work[i, 0], notes[i], t)
                 none_permissible += none
                 if k < 0:
                     # A round without a play does not move the clock: waiting never loosens the limit.
                     held += 1
                     continue
-                arm = at(state.first, k)
+                arm = at(state.arms, k)
                 play = arm.asked
                 arm.asked = play + 1
-                reward, mark = draw_reward(law, k, outcomes[i, k])
-                learn_reward(policy, state, k, play, reward, limits)
-                for j in range(len(limits)):
-                    risk = draw_risk(law, k, j, mark, outcomes[i, k])
-                    learn_risk(policy, state, k, j, play, risk, limits)
-                    learn_pair(policy, state, k, j, play, reward, risk)
+                reward, place = draw_reward(law, k, outcomes[i, k])
+                value, reward_bit = reward, 0
+                for j in range(1 + state.risks):
+                    if j > 0:
+                        value = draw_risk(law, k, j - 1, place, outcomes[i, k])
+                    bit = learn_outcome(policy, state, k, j, play, value)
+                    if j == 0:
+                        reward_bit = bit
+                    else:
+                        learned_pair(policy, state, k, j, reward_bit, bit)
                 t += 1
             out.regret[i, c] = costs.hold * held
             for k in range(count):
-                plays = at(state.first, k).asked
+                plays = at(state.arms, k).asked
                 out.regret[i, c] += costs.regret[k] * plays
                 out.unsafe_plays[i, c] += plays if costs.unsafe[k] else 0
         for k in range(count):
-            arm = at(state.first, k)
-            out.plays[i, k] = arm.asked
-            out.reward[i, k] = arm.reward.total
-            for j in range(len(limits)):
-                out.risk[i, j, k] = at(arm.risk, j).total
+            out.plays[i, k] = at(state.arms, k).asked
+            out.reward[i, k] = quantity(state, k, REWARD).total
+            for j in range(state.risks):
+                out.risk[i, j, k] = quantity(state, k, 1 + j).total
         out.none_permissible[i] = none_permissible
         out.held[i] = held
-    return arms.shape[0]
+    return memory.arms.shape[0]
 
 
-# The steps of a live trial take arrays: Numba recognises their types faster than those of records.
-def _begin(policy: Any, memory: Memory, limits: Limits) -> None:
-    begin(policy, state_of(memory), limits)
+def _begin(policy: Any, memory: Memory) -> None:
+    begin(policy, state_of(memory, 0, False))
 
 
-def _decide(policy: Any, memory: Memory, limits: Limits, t: int) -> tuple[int, bool]:
-    return choose(policy, state_of(memory), t, limits)
+def _decide(policy: Any, memory: Memory, t: int, times: int, counts: Counts) -> tuple[int, bool]:
+    """Decide round t so many times, and count each arm, and behind the arms WAIT and HOLD, as negative places do.
 
-
-def _count_choices(policy: Any, memory: Memory, limits: Limits, t: int, draws: int, counts: Counts) -> None:
-    """Decide round t so many times; count each arm, and behind the arms WAIT and HOLD, as negative places do."""
-    state = state_of(memory)
-    for _ in range(draws):
-        k, _ = choose(policy, state, t, limits)
+    The last decision is given back; what it saw is written into the memory's table.
+    """
+    state = state_of(memory, 0, times == 1)
+    k, none = 0, False
+    for _ in range(times):
+        k, none = decide(policy, state, t)
         counts[k] += 1
+    return k, none
 
 
-def _learn(
-    policy: Any, memory: Memory, limits: Limits, k: int, play: int,
-    reward: float, risks: Limits, known_reward: float, known_risks: Limits,
-) -> None:  # fmt: skip
-    """Count what is new of one play, given what was known of it before; NaN says that there is nothing."""
-    state = state_of(memory)
-    if not np.isnan(reward):
-        learn_reward(policy, state, k, play, reward, limits)
-    for j in range(len(risks)):
-        if not np.isnan(risks[j]):
-            learn_risk(policy, state, k, j, play, risks[j], limits)
-        if np.isnan(reward) and np.isnan(risks[j]):
-            continue
-        both = (known_reward if np.isnan(reward) else reward), (known_risks[j] if np.isnan(risks[j]) else risks[j])
-        if not (np.isnan(both[0]) or np.isnan(both[1])):
-            learn_pair(policy, state, k, j, play, both[0], both[1])
-
-
-def _look(policy: Any, memory: Memory, limits: Limits, t: int, table: Numbers) -> None:
-    look(policy, state_of(memory), t, limits, table)
-
-
-def _reveal(policy: Any, memory: Memory, k: int, t: int) -> None:
-    reveal(policy, state_of(memory), k, t)
+def _learn(policy: Any, memory: Memory, k: int, play: int, news: Numbers, known: Numbers) -> None:
+    """Count what is new of one play, its reward and then its risks, given what was known before; NaN is nothing."""
+    state = state_of(memory, 0, False)
+    key = at(state.arms, k).key
+    for j in range(1 + state.risks):
+        if not np.isnan(news[j]):
+            learn_outcome(policy, state, k, j, play, news[j])
+    reward = known[0] if np.isnan(news[0]) else news[0]
+    for j in range(1, 1 + state.risks):
+        risk = known[j] if np.isnan(news[j]) else news[j]
+        if not (np.isnan(reward) or np.isnan(risk) or (np.isnan(news[0]) and np.isnan(news[j]))):
+            bits = (
+                bernoulli_bit(key, outcome_draw(state, 0, play), reward),
+                bernoulli_bit(key, outcome_draw(state, j, play), risk),
+            )
+            learned_pair(policy, state, k, j, bits[0], bits[1])
 
 
 class Kernels(NamedTuple):
     """The compiled steps, all from the same formulas."""
 
-    run_trials: Callable[..., int]
+    play_trials: Callable[..., int]
     begin: Callable[..., None]
     decide: Callable[..., tuple[int, bool]]
-    count_choices: Callable[..., None]
     learn: Callable[..., None]
-    look: Callable[..., None]
-    reveal: Callable[..., None]
 
 
-_STEPS: tuple[Any, ...] = (_run_trials, _begin, _decide, _count_choices, _learn, _look, _reveal)
+_STEPS: tuple[Any, ...] = (_play_trials, _begin, _decide, _learn)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
 _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 

@@ -1,124 +1,110 @@
-"""Laws of outcomes: how an arm's reward and risks are drawn, as values that compiled code can read."""
+"""Laws of outcomes: how an arm's reward and risks are drawn, as values that compiled code can read.
+
+Our own laws are one type, `Laws`, so that a policy is compiled once for all of them. A law of another type answers
+`draw_reward` and `draw_risk`, and has `risks`.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from safebandit.core.arms import Counts, Numbers
 from safebandit.core.dispatch import generic
 from safebandit.core.streams import Stream, beta, uniform
 
+# How the rows of a table are read.
+BITS, BETA, POINTS = 0, 1, 2
+
+
+class Law(Protocol):
+    """What an instance draws outcomes from: a NamedTuple for which `draw_reward` and `draw_risk` have a formula."""
+
+    @property
+    def risks(self) -> int:
+        """How many risks a play has."""
+
 
 @generic
 def draw_reward(law: object, k: int, stream: Stream) -> tuple[float, int]:
-    """The reward of one play of arm k, from that arm's own stream, and a mark that its risks are drawn by."""
+    """The reward of one play of arm k, from that arm's own stream, and a place that its risks are drawn by."""
     raise NotImplementedError
 
 
 @generic
-def draw_risk(law: object, k: int, j: int, mark: int, stream: Stream) -> float:
-    """Risk j of the same play; risks are drawn in order, each once."""
+def draw_risk(law: object, k: int, j: int, place: int, stream: Stream) -> float:
+    """Risk j of the same play, from 0; risks are drawn in order, each once."""
     raise NotImplementedError
 
 
-@generic
-def risk_count(law: object) -> int:
-    """How many risks a play has."""
-    raise NotImplementedError
-
-
-def draw(law: Law, k: int, stream: Stream) -> tuple[float, ...]:
+def draw(law: Any, k: int, stream: Stream) -> tuple[float, ...]:
     """The reward and the risks of one play of arm k."""
-    reward, mark = draw_reward(law, k, stream)
-    return (reward, *(draw_risk(law, k, j, mark, stream) for j in range(risk_count(law))))
+    reward, place = draw_reward(law, k, stream)
+    return (reward, *(draw_risk(law, k, j, place, stream) for j in range(law.risks)))
 
 
-class BernoulliPairs(NamedTuple):
-    """Bits: P(R=1), and P(S=1) given either value of R, per risk (rows) and arm (columns).
+class Laws(NamedTuple):
+    """The laws of all arms as the rows of a table, read as `kind` says; `first` is where each arm's rows begin.
 
-    Given the reward, several risks are independent.
+    BITS: a row per arm has P(R=1), then for every risk P(S=1) where R = 0 and where R = 1; given the reward, risks are
+    independent. BETA: a row per arm has the two shapes of the reward's law, then those of every risk's; all are
+    independent. POINTS: every row is one possible outcome, with the chance of it and those before it, its reward and
+    its risks.
     """
 
-    reward: Numbers
-    risk_after_reward: Numbers
-    risk_after_none: Numbers
-
-
-class BetaLaws(NamedTuple):
-    """Independent Beta laws of reward and risks, by their shapes; those of the risks per risk and arm."""
-
-    reward_a: Numbers
-    reward_b: Numbers
-    risk_a: Numbers
-    risk_b: Numbers
-
-
-class FiniteLaws(NamedTuple):
-    """Finitely many outcomes: places `first[k]` to `first[k+1]` belong to arm k, by cumulative probability.
-
-    `risk` has a row per risk.
-    """
-
+    kind: int
     first: Counts
-    cumulative: Numbers
-    reward: Numbers
-    risk: Numbers
+    table: Numbers
+
+    @property
+    def risks(self) -> int:
+        """How many risks a play has."""
+        return self.table.shape[1] - 2 if self.kind == POINTS else (self.table.shape[1] - 1) // 2
 
 
-Law = BernoulliPairs | BetaLaws | FiniteLaws
+def bit_laws(reward: Numbers, risk_after_none: Numbers, risk_after_reward: Numbers) -> Laws:
+    """Bits: P(R=1) per arm, and P(S=1) given either value of R, per risk (rows) and arm (columns)."""
+    table = np.empty((len(reward), 1 + 2 * len(risk_after_none)))
+    table[:, 0], table[:, 1::2], table[:, 2::2] = reward, risk_after_none.T, risk_after_reward.T
+    return Laws(BITS, np.arange(len(reward) + 1), table)
 
 
-@risk_count.register(BernoulliPairs)
-def bernoulli_risks(law: BernoulliPairs) -> int:
-    return law.risk_after_reward.shape[0]
+def beta_laws(reward_a: Numbers, reward_b: Numbers, risk_a: Numbers, risk_b: Numbers) -> Laws:
+    """Independent Beta laws by their shapes; those of the risks per risk (rows) and arm (columns)."""
+    table = np.empty((len(reward_a), 2 + 2 * len(risk_a)))
+    table[:, 0], table[:, 1], table[:, 2::2], table[:, 3::2] = reward_a, reward_b, risk_a.T, risk_b.T
+    return Laws(BETA, np.arange(len(reward_a) + 1), table)
 
 
-@risk_count.register(BetaLaws)
-def beta_risks(law: BetaLaws) -> int:
-    return law.risk_a.shape[0]
+def point_laws(first: Counts, cumulative: Numbers, reward: Numbers, risk: Numbers) -> Laws:
+    """Finitely many outcomes: places `first[k]` to `first[k+1]` belong to arm k; `risk` has a row per risk."""
+    return Laws(POINTS, first, np.column_stack([cumulative, reward, risk.T]))
 
 
-@risk_count.register(FiniteLaws)
-def finite_risks(law: FiniteLaws) -> int:
-    return law.risk.shape[0]
-
-
-@draw_reward.register(BernoulliPairs)
-def bernoulli_reward(law: BernoulliPairs, k: int, stream: Stream) -> tuple[float, int]:
-    reward = uniform(stream) < law.reward[k]
-    return 1.0 * reward, 1 * reward
-
-
-@draw_risk.register(BernoulliPairs)
-def bernoulli_risk(law: BernoulliPairs, k: int, j: int, mark: int, stream: Stream) -> float:
-    # Written without branches: the processor cannot guess them.
-    chance = law.risk_after_reward[j, k] if mark else law.risk_after_none[j, k]
-    return 1.0 * (uniform(stream) < chance)
-
-
-@draw_reward.register(BetaLaws)
-def beta_reward(law: BetaLaws, k: int, stream: Stream) -> tuple[float, int]:
-    return beta(stream, law.reward_a[k], law.reward_b[k]), 0
-
-
-@draw_risk.register(BetaLaws)
-def beta_risk(law: BetaLaws, k: int, j: int, mark: int, stream: Stream) -> float:
-    return beta(stream, law.risk_a[j, k], law.risk_b[j, k])
-
-
-@draw_reward.register(FiniteLaws)
-def finite_reward(law: FiniteLaws, k: int, stream: Stream) -> tuple[float, int]:
+@draw_reward.register(Laws)
+def laws_reward(law: Laws, k: int, stream: Stream) -> tuple[float, int]:
+    if law.kind == BITS:
+        # Written without branches: the processor cannot guess them.
+        reward = uniform(stream) < law.table[k, 0]
+        return 1.0 * reward, 1 * reward
+    if law.kind == BETA:
+        return beta(stream, law.table[k, 0], law.table[k, 1]), 0
     low, high = law.first[k], law.first[k + 1] - 1
     u = uniform(stream)
     while low < high:
         middle = (low + high) // 2
-        if u < law.cumulative[middle]:
+        if u < law.table[middle, 0]:
             high = middle
         else:
             low = middle + 1
-    return law.reward[low], low
+    return law.table[low, 1], low
 
 
-@draw_risk.register(FiniteLaws)
-def finite_risk(law: FiniteLaws, k: int, j: int, mark: int) -> float:
-    return law.risk[j, mark]
+@draw_risk.register(Laws)
+def laws_risk(law: Laws, k: int, j: int, place: int, stream: Stream) -> float:
+    if law.kind == BITS:
+        return 1.0 * (uniform(stream) < law.table[k, 1 + 2 * j + place])
+    if law.kind == BETA:
+        return beta(stream, law.table[k, 2 + 2 * j], law.table[k, 3 + 2 * j])
+    return law.table[place, 2 + j]

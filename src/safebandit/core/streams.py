@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import compiled, inlined, substituted
 
 Stream: TypeAlias = Any  # one record of a `Streams` array, which compiled code passes as a bare pointer
 Streams: TypeAlias = NDArray[np.void]
@@ -95,13 +95,13 @@ def word(stream: Stream) -> np.uint64:
     return out
 
 
-@inlined
+@substituted
 def uniform(stream: Stream) -> float:
     """A uniform number in [0, 1), a multiple of 2^-53."""
     return np.int64(word(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@inlined
+@substituted
 def wins_tie(ties: int, stream: Stream) -> bool:
     """Whether the latest of `ties` equal candidates takes the lead: each ends up with the same chance."""
     return uniform(stream) * ties < 1.0

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from safebandit.core.arms import Numbers
-from safebandit.core.laws import BernoulliPairs, BetaLaws, FiniteLaws, Law
+from safebandit.core.laws import Laws, beta_laws, bit_laws, point_laws
 from safebandit.errors import InstanceError
 from safebandit.problems.limits import check_unit, is_listed
 
 # The law, mu, the mean risks (a row per risk), and the parameters as JSON holds them.
-Made = tuple[Law, Numbers, Numbers, dict[str, Any]]
+Made = tuple[Laws, Numbers, Numbers, dict[str, Any]]
 
 
 def _vector(what: str, values: Any) -> Numbers:
@@ -96,7 +96,8 @@ def bernoulli(mu: Any, nu: Any, correlation: Any = 0.0) -> Made:
     plain = {"mu": rewards.tolist(), "nu": _written(risks)}
     if rho.any():
         plain["correlation"] = _written(rho)
-    return BernoulliPairs(rewards, np.clip(after_reward, 0, 1), np.clip(after_none, 0, 1)), rewards, risks, plain
+    law = bit_laws(rewards, np.clip(after_none, 0, 1), np.clip(after_reward, 0, 1))
+    return law, rewards, risks, plain
 
 
 def beta(mu: Any, nu: Any, deviation: Any = 0.05) -> Made:
@@ -106,7 +107,7 @@ def beta(mu: Any, nu: Any, deviation: Any = 0.05) -> Made:
     names = ["nu"] if len(risks) == 1 else [f"nu[{j}]" for j in range(len(risks))]
     of_reward = _beta_shapes("mu", rewards, spread)
     of_risks = [_beta_shapes(name, row, spread) for name, row in zip(names, risks, strict=True)]
-    law = BetaLaws(*of_reward, *(np.array(shapes) for shapes in zip(*of_risks, strict=True)))
+    law = beta_laws(*of_reward, *(np.array(shapes) for shapes in zip(*of_risks, strict=True)))
     return law, rewards, risks, {"mu": rewards.tolist(), "nu": _written(risks), "deviation": spread.tolist()}
 
 
@@ -137,7 +138,7 @@ def finite(outcomes: Sequence[Sequence[Sequence[float]]]) -> Made:
     every = np.concatenate(tables)
     cumulative = np.concatenate([np.cumsum(table[:, -1]) for table in tables])
     means = np.array([[_mean(table[:, i], table[:, -1]) for table in tables] for i in range(1 + risks)])
-    law = FiniteLaws(first, cumulative, every[:, 0].copy(), every[:, 1:-1].T.copy())
+    law = point_laws(first, cumulative, every[:, 0], every[:, 1:-1].T)
     return law, means[0], means[1:], {"outcomes": [table.tolist() for table in tables]}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +14,10 @@ import numba
 import numpy as np
 
 from safebandit.core.arms import Counts, new_memory
-from safebandit.core.dispatch import Formula, compiling_alone, formulas_to_send, take_formulas
+from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import Costs, empty_trials, is_ours, kernels_for
-from safebandit.core.policies import prepare, widths
+from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
+from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
@@ -73,7 +73,8 @@ class Means(NamedTuple):
 
 def ready_for(policy: Any, instance: Instance) -> Any:
     """A policy as the simulator plays it on an instance; an error says why it cannot."""
-    return prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
+    chosen = policy_from_text(policy) if isinstance(policy, str) else policy
+    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", instance.nu))
 
 
 def run(
@@ -261,18 +262,15 @@ def play_chunk(job: Job, trials: range) -> Chunk:
 # Untyped on purpose: Numba has no hints for it.
 _typeof: Any = numba.typeof
 _READY: set[Any] = set()
-_GETTING_READY = threading.Lock()
 
 
 def make_ready(job: Job) -> None:
-    """Compile for a job, once in a process, and one process of a machine after the other."""
-    kind = _typeof(job.policy), _typeof(job.law), len(job.limits)
-    if kind in _READY:
-        return
-    with _GETTING_READY, compiling_alone():
+    """Compile for a job, once in a process."""
+    kind = _typeof(job.policy), _typeof(job.law)
+    if kind not in _READY:
         take_formulas(job.formulas)
         run_chunk(job, range(0))
-    _READY.add(kind)
+        _READY.add(kind)
 
 
 def run_chunk(job: Job, trials: range) -> Chunk:
@@ -282,11 +280,13 @@ def run_chunk(job: Job, trials: range) -> Chunk:
     for i, trial in enumerate(trials):
         random = trial_streams(job.seed, trial, count)
         streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys
-    memory = new_memory(keys, streams, widths(job.policy), len(job.limits))
-    out = empty_trials(n, len(job.checkpoints), count, len(job.limits))
+    risks, search = len(job.limits), search_for(job.policy)
+    memory = new_memory(keys, streams, job.limits, sizes(job.policy, count, risks))
+    out = empty_trials(n, len(job.checkpoints), count, risks)
+    work, notes = (np.zeros(shape, kind) for shape, kind in zip(((n, count), n), notes_of(search), strict=True))
     began = time.thread_time()
-    kernels_for(job.policy, job.law).run_trials(
-        job.policy, job.law, job.limits, job.costs, job.checkpoints, memory, outcomes, out, job.stop
+    kernels_for(job.policy, job.law).play_trials(
+        job.policy, search, job.law, job.costs, job.checkpoints, memory, work, notes, outcomes, out, job.stop
     )
     seconds = time.thread_time() - began
     return Chunk(trials.start, out._replace(risk=out.risk[:, 0]) if len(job.limits) == 1 else out, seconds)

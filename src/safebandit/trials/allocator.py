@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.recfunctions import repack_fields
 
-from safebandit.core.arms import EVERY, new_memory, risk_fields
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, new_memory
 from safebandit.core.kernels import kernels_for
-from safebandit.core.policies import prepare, widths
+from safebandit.core.policies import Setup, prepare, sizes
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.sources import formulas_hash
-from safebandit.trials.explanation import Decision, Explanation, consider, explain_state, reason_of
+from safebandit.trials.explanation import Decision, Explanation, explain_decision, reason_of
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
 CHANCE_DRAWS = 1000
@@ -63,30 +62,37 @@ class Allocator:
         self.risks = risks
         self.seed = seed
         self.pending_cap = pending_cap
-        self.policy = prepare(policy, self.arms, "hold", limits=limits)
+        self.policy = prepare(policy, Setup(self.arms, limits, "hold"))
         self._kernels = kernels_for(self.policy)
         chosen = list(range(len(self.arms)) if places is None else places)
         streams = trial_streams(seed, 0, max(chosen) + 1)
-        self.memory = new_memory(streams.keys[chosen], streams.policy, widths(self.policy), len(limits))
-        self._risk_fields = risk_fields(len(limits))
-        self._counted = ["asked", "reward", *self._risk_fields]
-        self._known = (self.policy, self.memory, self.limits)
-        self._kernels.begin(*self._known)
+        self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
+        numbers = sizes(self.policy, len(self.arms), len(limits))
+        self.memory = new_memory(streams.keys[None, chosen], streams.policy, limits, numbers, len(self.columns))
+        self._kernels.begin(self.policy, self.memory)
 
     def decide(self, t: int) -> Decision:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
-        decision = self.consider(t)
-        self._kernels.decide(*self._known, t)
+        table = self.memory.table["value"]
+        table[:] = np.nan
+        k, none = self._kernels.decide(self.policy, self.memory, t, 1, np.zeros(2 + len(self.arms), np.int64))
+        saw, last = table.copy(), RISKS + len(self.limits)
+        own = dict(zip(self.columns, saw.T[last:], strict=True))
+        return Decision(
+            int(k), bool(none), saw[:, PERMISSIBLE] == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own
+        )  # fmt: skip
+
+    def consider(self, t: int) -> Decision:
+        """The decision of round t and all numbers behind it; nothing changes."""
+        before = self.memory.streams.copy()
+        decision = self.decide(t)
+        self.memory.streams[:] = before
         return decision
 
     def explain(self, t: int) -> Explanation:
         """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
-        return explain_state(self.policy, self.memory, t, self.limits, self.arms, self.risks)
-
-    def consider(self, t: int) -> Decision:
-        """The decision of round t and all numbers behind it; nothing changes."""
-        self.memory.notes["changed"], self.memory.notes["bar"] = EVERY, 0.0
-        return consider(self.policy, self.memory, t, self.limits)
+        decision = self.consider(t)
+        return explain_decision(decision, self.memory, t, self.limits, self.arms, self.risks)
 
     def reason_of(self, decision: Decision) -> str:
         """Why this arm, or why none, in words."""
@@ -97,53 +103,42 @@ class Allocator:
 
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
-        copied = self.memory.copy()
-        before = copied.streams.tobytes()
-        k, _ = self._kernels.decide(self.policy, copied, self.limits, t)
-        counts = np.zeros(2 + len(self.arms), np.int64)
-        if copied.streams.tobytes() == before:
-            counts[k] = 1
-        else:
-            copied.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._kernels.count_choices(self.policy, copied, self.limits, t, CHANCE_DRAWS, counts)
+        before, counts = self.memory.streams.copy(), np.zeros(2 + len(self.arms), np.int64)
+        self._kernels.decide(self.policy, self.memory, t, 1, counts)
+        if self.memory.streams.tobytes() != before.tobytes():
+            counts[:] = 0
+            self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
+            self._kernels.decide(self.policy, self.memory, t, CHANCE_DRAWS, counts)
+            self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()
         return Chances(tuple(shares[:-2]), sum(shares[-2:]), 0 if total == 1 else total)
 
     def give(self, k: int) -> int:
         """Count a unit that is given arm k, of which all is pending; the number of its play, from 0."""
-        arm = self.memory.arms[k]
+        arm = self.memory.arms[0, k]
         play = int(arm["asked"])
         arm["asked"] += 1
-        for name in ("reward", *self._risk_fields):
-            arm[name]["pending"] += 1
+        self.memory.quantities[0, k]["pending"] += 1
         self._set_available(k)
         return play
 
     def learn(self, k: int, play: int, known: Outcome, news: Outcome) -> None:
         """Count what is new of a play of arm k, given what was known of it before."""
-        arm = self.memory.arms[k]
-        for name, value in zip(("reward", *self._risk_fields), news, strict=True):
-            if value is not None:
-                arm[name]["pending"] -= 1
-        told, before = ([math.nan if value is None else value for value in part] for part in (news, known))
-        self._kernels.learn(*self._known, k, play, told[0], tuple(told[1:]), before[0], tuple(before[1:]))
+        told, before = (np.array([math.nan if value is None else value for value in part]) for part in (news, known))
+        self.memory.quantities[0, k]["pending"] -= ~np.isnan(told)
+        self._kernels.learn(self.policy, self.memory, k, play, told, before)
         self._set_available(k)
 
     def give_up(self, k: int, known: Outcome) -> None:
         """No longer wait for what is not known of a play of arm k."""
-        arm = self.memory.arms[k]
-        for name, value in zip(("reward", *self._risk_fields), known, strict=True):
-            if value is None:
-                arm[name]["pending"] -= 1
+        self.memory.quantities[0, k]["pending"] -= [value is None for value in known]
         self._set_available(k)
 
     def _set_available(self, k: int) -> None:
-        arm = self.memory.arms[k]
-        risks = [arm[name] for name in self._risk_fields]
-        arm["available"] = all(risk["pending"] < max(self.pending_cap, risk["plays"]) for risk in risks)
-        # A unit that is pending changes what an index sees, too; what was noted of arms no longer holds.
-        self.memory.notes["changed"] = EVERY
+        risks = self.memory.quantities[0, k, 1:]
+        most = np.maximum(self.pending_cap, risks["plays"])
+        self.memory.arms["available"][0, k] = bool((risks["pending"] < most).all())
 
     @property
     def position(self) -> Position:
@@ -154,22 +149,27 @@ class Allocator:
     def position(self, words: Position) -> None:
         for name, word in zip(STATE.names or (), words, strict=True):
             self.memory.streams[name] = word
-        self.memory.notes["changed"] = EVERY
 
     def to_bytes(self) -> bytes:
         """All that was counted, for `from_bytes` of an allocator of the same arms, limits and policy."""
-        counted = self.memory.arms[self._counted]
-        return formulas_hash().encode() + repack_fields(counted).tobytes()
+        asked = np.ascontiguousarray(self.memory.arms["asked"])
+        return formulas_hash().encode() + b"".join(part.tobytes() for part in (asked, *self._counted()))
 
     def from_bytes(self, data: bytes) -> bool:
         """Take over what another counted; False where that was written by other formulas, which may count otherwise."""
-        arms, head = self.memory.arms, formulas_hash().encode()
-        packed = repack_fields(arms[self._counted]).dtype
-        if data[: len(head)] != head or len(data) != len(head) + packed.itemsize * len(arms):
+        head, asked = formulas_hash().encode(), np.zeros(len(self.arms), np.int64)
+        parts = [asked, *self._counted()]
+        if data[: len(head)] != head or len(data) != len(head) + sum(part.nbytes for part in parts):
             return False
-        counted = np.frombuffer(data, packed, offset=len(head))
-        for name in self._counted:
-            arms[name] = counted[name]
-        for k in range(len(arms)):
+        place = len(head)
+        for part in parts:
+            part[...] = np.frombuffer(data, part.dtype, part.size, place).reshape(part.shape)
+            place += part.nbytes
+        self.memory.arms["asked"] = asked
+        for k in range(len(self.arms)):
             self._set_available(k)
         return True
+
+    def _counted(self) -> tuple[Any, ...]:
+        """What outcomes change: the quantities with their own numbers, and the policy's own."""
+        return self.memory.bytes, self.memory.numbers

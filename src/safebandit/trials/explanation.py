@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.arms import Memory, Numbers, risk_fields
-from safebandit.core.kernels import kernels_for
+from safebandit.core.arms import Memory, Numbers
 from safebandit.core.policies import WAIT
 from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 
@@ -22,7 +21,7 @@ class ArmView(NamedTuple):
     """One arm as the policy sees it. Means and indices that do not exist are None.
 
     `pending` are the units whose risk is not known yet. With several risks it is the largest of their counts, and
-    `mean_risk` and `risk_index` are tuples.
+    `mean_risk` and `risk_index` are tuples. `own` are numbers that the policy itself looks at, by name.
     """
 
     arm: str
@@ -36,6 +35,7 @@ class ArmView(NamedTuple):
     permissible: bool
     chosen: bool
     why: str
+    own: Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ class Explanation:
     def _row(self, view: ArmView) -> dict[str, Any]:
         row: dict[str, Any] = {}
         for field, value in view._asdict().items():
-            if isinstance(value, tuple):
+            if field == "own":
+                row |= value
+            elif isinstance(value, tuple):
                 row |= {f"{field} {name}": part for name, part in zip(self.risks, value, strict=True)}
             else:
                 row[field] = value
@@ -84,72 +86,56 @@ class _Gate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A decision and what it rests on: the arm by number (HOLD or WAIT: none), whether no arm was permissible, whether
-    arms are played once before indices are asked; and of every arm if it is permissible, its reward index, its risk
-    indices (columns) and, where the policy mixes arms, its probability; NaN where there is none.
+    """A decision and what it saw: the arm by number (HOLD or WAIT: none), whether no arm was permissible; and of every
+    arm if it is permissible, its reward index, its risk indices (columns), its probability where the policy mixes arms,
+    and the policy's own numbers by name; NaN where there is none.
     """
 
     k: int
     none: bool
-    first_plays: bool
     permissible: NDArray[np.bool_]
     indices: Numbers
     bounds: Numbers
     probabilities: Numbers
+    own: Mapping[str, Numbers]
 
-
-def consider(policy: Any, memory: Memory, t: int, limits: tuple[float, ...]) -> Decision:
-    """Decide on copies, and give all numbers behind the decision; nothing of the trial changes."""
-    kernels = kernels_for(policy)
-    numbers = np.full((len(memory.arms), 3 + len(limits)), np.nan)
-    kernels.look(policy, memory.copy(), limits, t, numbers)
-    copied = memory.copy()
-    after = copied.arms
-    after["index"] = np.nan
-    k, none = kernels.decide(policy, copied, limits, t)
-    first_plays = bool(k >= 0 and policy.each_first and t <= len(after) and after["asked"][k] == 0)
-    if k >= 0 and not none and not first_plays:
-        kernels.reveal(policy, copied, k, t)
-    drawn = np.where((after["permitted"] == 1) & (not first_plays), after["index"], np.nan)
-    indices = np.where(np.isnan(numbers[:, 1]), drawn, numbers[:, 1])
-    return Decision(
-        int(k), bool(none), first_plays, numbers[:, 0] == 1.0, indices, numbers[:, 3:], numbers[:, 2]
-    )  # fmt: skip
+    @property
+    def first_play(self) -> bool:
+        """Whether the arm was given because it had never been: no index was asked then."""
+        return self.k >= 0 and not self.none and bool(np.isnan(self.indices).all())
 
 
 def reason_of(decision: Decision, limits: tuple[float, ...], names: Sequence[str], risks: Sequence[str]) -> str:
     """Why this arm, or why none, in words."""
-    k, none, first_plays = decision[:3]
-    return _why(k, none, names, _Gate(decision.bounds, limits, risks), first_plays)
+    return _why(decision.k, decision.none, names, _Gate(decision.bounds, limits, risks), decision.first_play)
 
 
-def explain_state(
-    policy: Any,
+def explain_decision(
+    decision: Decision,
     memory: Memory,
     t: int,
     limits: tuple[float, ...],
     names: tuple[str, ...],
     risks: tuple[str, ...] = ONE_RISK,
 ) -> Explanation:
-    """Decide on copies, and describe what was decided; nothing of the trial changes."""
-    decision = consider(policy, memory, t, limits)
-    k, arms = decision.k, memory.arms
+    """Describe a decision of round t by what was known of the arms."""
+    k, arms, seen = decision.k, memory.arms[0], memory.quantities[0]
     gate = _Gate(decision.bounds, limits, risks)
     why = reason_of(decision, limits, names, risks)
-    of_risks = [arms[field] for field in risk_fields(len(limits))]
     views = tuple(
         ArmView(
             names[i],
             int(arms["asked"][i]),
-            max(int(risk["pending"][i]) for risk in of_risks),
-            _mean(arms["reward"][i]),
-            _plain([_mean(risk[i]) for risk in of_risks]),
+            int(seen["pending"][i, 1:].max()),
+            _mean(seen[i, 0]),
+            _plain([_mean(risk) for risk in seen[i, 1:]]),
             _number(decision.indices[i]),
             _plain([_number(bound) for bound in gate.bounds[i]]),
             _number(decision.probabilities[i]),
             bool(decision.permissible[i]),
             i == k,
             _why_arm(i, k, why, bool(decision.permissible[i]), bool(arms["available"][i]), decision.indices[i], gate),
+            {name: _number(numbers[i]) for name, numbers in decision.own.items()},
         )
         for i in range(len(names))
     )

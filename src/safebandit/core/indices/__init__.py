@@ -2,7 +2,6 @@
 
 from safebandit.core.indices.bayes import BayesLower, BayesUpper, Schedule
 from safebandit.core.indices.betting import BettingLower, BettingUpper
-from safebandit.core.indices.contest import best_of_any
 from safebandit.core.indices.empirical import EmpiricalLower, EmpiricalUpper
 from safebandit.core.indices.hoeffding import HoeffdingLower, HoeffdingUpper
 from safebandit.core.indices.imed import IMED
@@ -11,9 +10,7 @@ from safebandit.core.indices.interface import (
     Description,
     charge,
     described,
-    drawn,
     evidence,
-    exceeds,
     learn,
     learn_together,
     lower,
@@ -25,14 +22,13 @@ from safebandit.core.indices.interface import (
 )
 from safebandit.core.indices.joint import JointUpper
 from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
-from safebandit.core.indices.kl import KLLower, KLUpper, Level
+from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk, Level
 from safebandit.core.indices.sampling import SampledRisk, Thompson
 from safebandit.core.indices.variance import VarianceLower, VarianceUpper
 
 __all__ = [
     "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
     "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
-    "KLUpper", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "best_of_any",
-    "charge", "described", "drawn", "evidence", "exceeds", "learn", "learn_together", "lower", "permits", "start",
+    "KLUpper", "KLUpperRisk", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn", "learn_together", "lower", "permits", "start",
     "steady", "upper", "width",
 ]  # fmt: skip

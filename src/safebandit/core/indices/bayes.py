@@ -7,12 +7,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
-from safebandit.core.bernoulli import beta_quantile, binomial_tail, next_tail
+from safebandit.core.bernoulli import beta_quantile, next_tail
 from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import (
     described,
     evidence,
-    exceeds,
     learn,
     lower,
     permits,
@@ -77,7 +76,7 @@ class BayesLower(NamedTuple):
 
 
 @inlined
-def _failures(seen: Seen) -> tuple[float, float]:
+def bayes_failures(seen: Seen) -> tuple[float, float]:
     """Failures and plays, with pending plays counted at the same share of failures, whole or not."""
     plays = float(seen.plays + seen.pending)
     return (seen.plays - seen.ones) * (plays / seen.plays), plays
@@ -87,16 +86,8 @@ def _failures(seen: Seen) -> tuple[float, float]:
 def bayes_upper_index(index: BayesUpper, seen: Seen, t: int) -> float:
     if seen.plays == seen.ones:
         return 1.0
-    failures, plays = _failures(seen)
+    failures, plays = bayes_failures(seen)
     return 1.0 - beta_quantile(failures, plays - failures + 1.0, quantile_level(index.schedule, plays, t))
-
-
-@exceeds.register(BayesUpper)
-def bayes_upper_exceeds(index: BayesUpper, seen: Seen, t: int, bar: float) -> bool:
-    if seen.plays == seen.ones:
-        return bar < 1.0
-    failures, plays = _failures(seen)
-    return binomial_tail(failures, plays, 1.0 - bar) > quantile_level(index.schedule, plays, t)
 
 
 @steady.register(BayesUpper)

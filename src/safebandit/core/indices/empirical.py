@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
@@ -11,10 +10,7 @@ from safebandit.core.empirical import empirical_lower, evidence_above, split_bet
 from safebandit.core.indices.interface import (
     described,
     evidence,
-    exceeds,
     learn,
-    line,
-    line_until,
     lower,
     permits,
     start,
@@ -76,9 +72,9 @@ def empirical_upper_learn(index: EmpiricalUpper, seen: Seen, value: float) -> No
 
 
 @inlined
-def _spent(level: int, seen: Seen, t: int) -> float:
-    """The budget for the plays that are known, as if those pending had the same outcomes."""
-    return budget(level, t) * (seen.plays / (seen.plays + seen.pending))
+def known_share(seen: Seen) -> float:
+    """The share of the plays that are known; those pending count as if they had the same outcomes."""
+    return seen.plays / (seen.plays + seen.pending)
 
 
 @upper.register(EmpiricalUpper)
@@ -86,35 +82,8 @@ def _spent(level: int, seen: Seen, t: int) -> float:
 def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int) -> float:
     if seen.plays == 0:
         return 1.0
-    share = _spent(index.level, seen, t) / seen.plays
+    share = budget(index.level, t) * known_share(seen) / seen.plays
     return 1.0 - empirical_lower(seen.own, index.bins, seen.plays, 1.0 - seen.mean, share)
-
-
-@exceeds.register(EmpiricalUpper)
-def empirical_upper_exceeds(index: EmpiricalUpper, seen: Seen, t: int, bar: float) -> bool:
-    """U > bar is N K_inf(P, bar) < gamma_t: no inversion is needed."""
-    if seen.plays == 0 or bar >= 1.0:
-        return bar < 1.0
-    return seen.mean > bar or (
-        evidence_above(seen.own, index.bins, seen.plays, 1.0 - seen.mean, 1.0 - bar) < _spent(index.level, seen, t)
-    )
-
-
-@line.register(EmpiricalUpper)
-def empirical_line(index: EmpiricalUpper, seen: Seen, t: int) -> tuple[float, float]:
-    """The chord from half the round on: K_inf is convex, so that U is concave over log t, and stays below it."""
-    u = empirical_upper_index(index, seen, t)
-    # At first the budget of the level `theory` is not concave.
-    if seen.plays == 0 or t < 6:
-        return 1.0, 0.0
-    slope = max(0.0, u - empirical_upper_index(index, seen, t // 2)) / (math.log(t) - math.log(t // 2))
-    return u - slope * math.log(t), slope
-
-
-@line_until.register(EmpiricalUpper)
-def empirical_line_until(index: EmpiricalUpper, t: int) -> int:
-    """Rounding of the two ends grows with the distance."""
-    return 8 * t
 
 
 @learn.register(EmpiricalLower)

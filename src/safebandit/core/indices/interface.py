@@ -1,16 +1,16 @@
 """The questions that an index answers; each index registers its own answers for its class.
 
-A reward index must answer `upper`. A safety index must answer `lower`, and may answer `permits` faster.
-The rest has defaults: an index keeps no numbers of its own, promises nothing about its growth, and the
-largest one is found by computing all.
+A reward index must answer `upper`. A safety index must answer `lower`, and may answer `permits` without inverting a
+bound. The rest has defaults: an index keeps no numbers of its own, and promises nothing about its growth.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from safebandit.core.arms import Numbers, Seen, State
+from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Numbers, Seen, State, at, quantity, write, written
 from safebandit.core.dispatch import generic
 from safebandit.core.streams import Stream
 
@@ -59,92 +59,17 @@ def permits(index: object, seen: Seen, t: int, alpha: float, stream: Stream) -> 
 
 
 @generic
-def exceeds(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
-    """Whether U > bar, for an index that is `steady`."""
-    raise NotImplementedError
+def write_indices(index: object, state: State, t: int) -> None:
+    """Write U of every arm that is permissible and available into the table of the decision, NaN of all others.
 
-
-@generic
-def upper_near(index: object, seen: Seen, t: int, before: float, since: int, stream: Stream) -> float:
-    """U of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0.
-
-    `since` is that round where the arm has learnt nothing since, else 0.
+    An index of one arm alone need not answer; one that compares arms with each other does.
     """
-    raise NotImplementedError
-
-
-@generic
-def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, since: int, stream: Stream) -> float:
-    """L of a steady index, perhaps sooner because `before` is near it; `since` as for U."""
-    raise NotImplementedError
-
-
-@generic
-def line(index: object, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
-    """A reach and a slope such that U of a steady index is at most reach + slope log s in rounds s from t to `until`.
-
-    A line that rises, slope > 0, is U itself in round t. `before` is near U: what it was in another round, or 0.
-    """
-    raise NotImplementedError
-
-
-@generic
-def line_until(index: object, t: int) -> int:
-    """Up to which round lines are drawn in round t: near, where they are flat, since U outgrows them."""
-    raise NotImplementedError
-
-
-@generic
-def best(index: object, state: State, t: int) -> int:
-    """The permitted arm of the largest U, ties at random; -1 if no U is a number."""
-    raise NotImplementedError
-
-
-@generic
-def reveal(index: object, state: State, winner: int, t: int) -> None:
-    """For people: draw every permitted arm's U that `best` left undrawn (NaN in `index`), given whom it chose."""
     raise NotImplementedError
 
 
 @generic
 def steady(index: object) -> bool:
     """Whether the index draws nothing and, between two plays of the arm, never grows less optimistic with t."""
-    raise NotImplementedError
-
-
-@generic
-def drawn(index: object) -> bool:
-    """Whether L draws random numbers, so that asking twice gives two answers."""
-    raise NotImplementedError
-
-
-@generic
-def tells_chances(index: object) -> bool:
-    """Whether a drawn index carries the chance that it lies below a number, so that it need not be drawn every time.
-
-    An index that is derived from such a one, but drawn in another way, must say that it does not.
-    """
-    raise NotImplementedError
-
-
-@generic
-def chance_near(index: object, seen: Seen, later: int, alpha: float) -> float:
-    """The chance that a drawn risk is near alpha: so low that L <= alpha in round `later`, or a little higher.
-
-    In earlier rounds L <= alpha for near risks only.
-    """
-    raise NotImplementedError
-
-
-@generic
-def lower_if(index: object, near: bool, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> float:
-    """L in round t, given that the drawn risk is near alpha, or that it is not."""
-    raise NotImplementedError
-
-
-@generic
-def permits_if_near(index: object, seen: Seen, t: int, later: int, alpha: float, stream: Stream) -> bool:
-    """Whether L <= alpha in round t, given that the drawn risk is near; `own[DRAWN]` is then L, NaN if not drawn."""
     raise NotImplementedError
 
 
@@ -190,43 +115,17 @@ def _lower_at_most_alpha(index: object, seen: Seen, t: int, alpha: float, stream
     return lower(index, seen, t, alpha, stream) <= alpha
 
 
-@exceeds.register(object)
-def _upper_above_bar(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
-    return upper(index, seen, t, stream) > bar
-
-
-@upper_near.register(object)
-def _upper_itself(index: object, seen: Seen, t: int, before: float, since: int, stream: Stream) -> float:
-    return upper(index, seen, t, stream)
-
-
-@lower_near.register(object)
-def _lower_itself(index: object, seen: Seen, t: int, alpha: float, before: float, since: int, stream: Stream) -> float:
-    return lower(index, seen, t, alpha, stream)
-
-
-@line.register(object)
-def _flat(index: object, seen: Seen, t: int, until: int, before: float, stream: Stream) -> tuple[float, float]:
-    return upper_near(index, seen, until, before, 0, stream), 0.0
-
-
-@line_until.register(object)
-def _soon(index: object, t: int) -> int:
-    return t + t // 512 + 2
+@write_indices.register(object)
+def _upper_of_each(index: object, state: State, t: int) -> None:
+    for k in range(state.size):
+        if written(state, k, PERMISSIBLE) == 1.0 and at(state.arms, k).available:
+            write(state, k, INDEX, upper(index, quantity(state, k, REWARD), t, state.stream))
+        else:
+            write(state, k, INDEX, math.nan)
 
 
 @steady.register(object)
 def _promises_nothing(index: object) -> bool:
-    return False
-
-
-@drawn.register(object)
-def _draws_nothing(index: object) -> bool:
-    return False
-
-
-@tells_chances.register(object)
-def _tells_nothing(index: object) -> bool:
     return False
 
 
@@ -236,18 +135,25 @@ def _keeps_nothing(index: object) -> int:
 
 
 @start.register(object)
-def _starts_with_nothing(index: object) -> None:
+def _starts_with_nothing(index: object, own: Numbers, alpha: float) -> None:
     pass
 
 
 @learn.register(object)
+def _learns_nothing(index: object, seen: Seen, value: float, bit: int, alpha: float) -> None:
+    pass
+
+
 @charge.register(object)
-@reveal.register(object)
+def _spends_no_evidence(index: object, seen: Seen, against: float) -> None:
+    pass
+
+
 @learn_together.register(object)
-def _learns_nothing(index: object) -> None:
+def _learns_nothing_from_pairs(index: object, seen: Seen, reward: int, risk: int) -> None:
     pass
 
 
 @evidence.register(object)
-def _has_no_evidence(index: object) -> float:
+def _has_no_evidence(index: object, seen: Seen, alpha: float) -> float:
     return 0.0

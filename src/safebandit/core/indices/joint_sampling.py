@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from safebandit.core.arms import Numbers, Seen, State, at
+from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bernoulli import binomial_tail
-from safebandit.core.dispatch import compiled, generic, inlined, woven
-from safebandit.core.indices.bar import (
-    BELOW,
-    OWN,
-    arms_above_bar,
-    bar_is_poor,
-    draw_above,
-    draw_below,
-    learn_posterior,
-    set_bar,
-    share_standing,
-    standing,
-    standing_is_exact,
-    start_posterior,
-)
-from safebandit.core.indices.interface import (
-    best,
-    charge,
-    described,
-    learn,
-    learn_together,
-    reveal,
-    start,
-    upper,
-    width,
-)
+from safebandit.core.dispatch import compiled, generic
+from safebandit.core.indices.interface import charge, described, learn_together, start, upper, width
 from safebandit.core.streams import Stream, beta, beta_below, uniform
 
-# Behind the posterior's own numbers: the chance exp(-evidence), and for the Dirichlet law alpha and the counts of
+# The own numbers: the chance exp(-evidence), and for the Dirichlet law alpha and the counts of
 # (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
-CHANCE, ALPHA, TABLE = OWN, OWN + 1, OWN + 2
-SETTLED = 1.0
+CHANCE, ALPHA, TABLE = 0, 1, 2
 
 
 @described(
@@ -59,7 +34,7 @@ class JointThompson(NamedTuple):
     one_risk=True,
 )
 class JointDirichlet(NamedTuple):
-    """The same, with reward and risk drawn together from the table of both outcomes, as they depend on each other.
+    """A posterior draw whose test draws reward and risk together, from the table of both outcomes.
 
     A draw is tested among draws at least as large. Where a reward that large comes with a safe risk, as when R = 1 - S,
     it stands: the two kinds of evidence are then one, and are not counted twice. No draw exceeds Thompson sampling's.
@@ -80,23 +55,15 @@ def joint_dirichlet_width(index: JointDirichlet) -> int:
 
 @start.register(JointThompson)
 def joint_thompson_start(index: JointThompson, own: Numbers, alpha: float) -> None:
-    start_posterior(own)
     own[CHANCE] = 1.0
 
 
 @start.register(JointDirichlet)
 def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> None:
-    start_posterior(own)
     own[CHANCE] = 1.0
     own[ALPHA] = alpha
     for i in range(4):
         own[TABLE + i] = 0.0
-
-
-@learn.register(JointThompson)
-@learn.register(JointDirichlet)
-def joint_sample_learn(index: JointThompson | JointDirichlet, seen: Seen, value: float, bit: int) -> None:
-    learn_posterior(seen, bit)
 
 
 @charge.register(JointThompson)
@@ -113,153 +80,10 @@ def joint_dirichlet_learn_together(index: JointDirichlet, seen: Seen, reward: in
 @upper.register(JointThompson)
 @upper.register(JointDirichlet)
 def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int, stream: Stream) -> float:
-    """The definition; `best` tests only draws that decide."""
     rho = beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
     if seen.own[CHANCE] >= 1.0 or risk_passes(index, seen, t, rho, stream):
         return rho
     return min(rho, seen.mean)
-
-
-@standing.register(JointThompson)
-@standing.register(JointDirichlet)
-def joint_sample_standing(index: JointThompson | JointDirichlet, arm: Any, bar: float) -> float:
-    # A draw that fails its test is as the mean, which may be above the bar, too.
-    return 1.0 if arm.reward.mean > bar else arm.reward.own[CHANCE]
-
-
-@standing_is_exact.register(JointThompson)
-def joint_thompson_standing_is_exact(index: JointThompson) -> bool:
-    return index.soft == 0.0
-
-
-@standing_is_exact.register(JointDirichlet)
-def joint_dirichlet_standing_is_exact(index: JointDirichlet) -> bool:
-    return False
-
-
-@best.register(JointThompson)
-@best.register(JointDirichlet)
-def best_of_tested(index: JointThompson | JointDirichlet, state: State, t: int) -> int:
-    """The permitted arm of the largest draw once tested, ties at random, without drawing or testing every arm."""
-    if bar_is_poor(state):
-        set_bar(index, state)
-    bar = state.notes.bar
-    first, count, _ = arms_above_bar(index, state)
-    if count > 0:
-        alone = at(state.first, first)
-        if count == 1 and (alone.reward.mean > bar or _stands(index, alone, bar)):
-            return first
-        _draw_chain(index, state, first)
-        winner = _largest_tested(index, state, t, first, bar)
-        if winner >= 0:
-            return winner
-    state.notes.work += state.size
-    return _largest_tested(index, state, t, _draw_rest(index, state, first), -math.inf)
-
-
-@woven
-def _stands(index: Any, arm: Any, bar: float) -> bool:
-    """Whether a draw that exceeds the bar and counts needs no test."""
-    return arm.reward.own[CHANCE] >= 1.0 or share_standing(index, arm, bar) < 1.0
-
-
-@woven
-def _draw_chain(index: Any, state: State, first: int) -> None:
-    """Draw the arms that exceed the bar; `ceiling` notes whether a draw stands, or a test may take its optimism."""
-    k = first
-    while k >= 0:
-        arm = at(state.first, k)
-        arm.index = draw_above(arm.reward, state)
-        arm.ceiling = SETTLED if _stands(index, arm, state.notes.bar) else 0.0
-        k = arm.next
-
-
-@woven
-def _draw_rest(index: Any, state: State, first: int) -> int:
-    """Draw all other permitted arms, and chain all of them together; the first is returned."""
-    drawn, start, last = first, -1, -1
-    for k in range(state.size):
-        arm = at(state.first, k)
-        if k == drawn:
-            drawn = arm.next
-        elif arm.permitted:
-            _draw_other(index, state, arm)
-        else:
-            continue
-        if last < 0:
-            start = k
-        else:
-            at(state.first, last).next = k
-        last = k
-        arm.next = -1
-    return start
-
-
-@woven
-def _draw_other(index: Any, state: State, arm: Any) -> None:
-    """Draw an arm that does not exceed the bar, or does so and failed its test."""
-    seen, bar = arm.reward, state.notes.bar
-    share, below = share_standing(index, arm, bar), seen.own[BELOW]
-    if share < 1.0 and uniform(state.stream) * (1.0 - share + share * below) >= below:
-        arm.index = seen.mean
-        arm.ceiling = SETTLED
-    else:
-        arm.index = draw_below(seen, state)
-        arm.ceiling = SETTLED if seen.own[CHANCE] >= 1.0 else 0.0
-
-
-@woven
-def _largest_tested(index: Any, state: State, t: int, first: int, bar: float) -> int:
-    """The arm of a chain of the largest draw once tested, ties at random; -1 if it is not above the bar.
-
-    The largest is tested, until what is the largest would be so even if it failed.
-    """
-    while True:
-        winner, top, second, ties = -1, -math.inf, bar, 0
-        k = first
-        while k >= 0:
-            arm = at(state.first, k)
-            if arm.index > top:
-                winner, top, second, ties = k, arm.index, max(second, top), 1
-            else:
-                second = max(second, arm.index)
-                ties += arm.index == top
-            k = arm.next
-        if not top > bar:
-            return -1
-        arm = at(state.first, winner)
-        failed = min(arm.index, arm.reward.mean)
-        if arm.ceiling == SETTLED:
-            # Arms of equal means that lost their optimism tie.
-            return winner if ties == 1 else _tied(state, winner, top, ties)
-        if failed > second or risk_passes(index, arm.reward, t, arm.index, state.stream):
-            return winner
-        arm.index = failed
-        arm.ceiling = SETTLED
-
-
-@inlined
-def _tied(state: State, first: int, top: float, ties: int) -> int:
-    """One of the arms of a chain, from `first` on, whose index is the largest."""
-    place, k = int(uniform(state.stream) * ties), first
-    while place > 0:
-        k = at(state.first, k).next
-        place -= at(state.first, k).index == top
-    return k
-
-
-@reveal.register(JointThompson)
-@reveal.register(JointDirichlet)
-def reveal_tested(index: JointThompson | JointDirichlet, state: State, winner: int, t: int) -> None:
-    for k in range(state.size):
-        arm = at(state.first, k)
-        if arm.permitted and math.isnan(arm.index):
-            if k == winner:
-                _draw_chain(index, state, k)
-            else:
-                _draw_other(index, state, arm)
-            if arm.ceiling != SETTLED and not risk_passes(index, arm.reward, t, arm.index, state.stream):
-                arm.index = min(arm.index, arm.reward.mean)
 
 
 @generic

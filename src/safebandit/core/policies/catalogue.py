@@ -16,6 +16,7 @@ from safebandit.core.indices import (
     JointUpper,
     KLLower,
     KLUpper,
+    KLUpperRisk,
     Level,
     SampledRisk,
     Schedule,
@@ -170,7 +171,7 @@ def pess(
     level: Level = Level.practical, safe_arm: Any = 0, safe_risk: float | None = None, when_none: Any = None
 ) -> PolicyMixture:
     """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe."""
-    return PolicyMixture(KLUpper(level), KLUpper(level), safe_arm, safe_risk, when_none, each_first=False)
+    return PolicyMixture(KLUpper(level), KLUpperRisk(level), safe_arm, safe_risk, when_none, each_first=False)
 
 
 def recommended(risks: int = 1) -> str:

@@ -1,83 +1,97 @@
-"""The questions that a policy answers: which arm, what it keeps, what a play changes."""
+"""The questions that a policy answers: which arm, what it keeps, what an outcome changes.
+
+A policy is a NamedTuple for which `decide` has a formula. The rest has defaults: outcomes are counted for every policy,
+and one that keeps no numbers of its own has nothing to set or to change.
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from safebandit.core.arms import Numbers, State
+from safebandit.core.arms import Sizes, State
 from safebandit.core.dispatch import generic
 
-# alpha of every risk. A tuple's length is part of its type: with one risk, loops over risks vanish when compiled.
-Limits: TypeAlias = tuple[float, ...]
-
-# What `choose` answers instead of an arm.
+# What `decide` answers instead of an arm.
 HOLD = -1  # no arm is permissible, and the policy plays nothing then
 WAIT = -2  # permissible arms exist, but none may be given out before an outcome arrives
 
-# How `when_none` is written for compiled code; an arm stands for itself, from 0.
-LEAST_RISKY = -1
+
+@runtime_checkable
+class Policy(Protocol):
+    """Who gets the next arm: a NamedTuple for which `decide` has a formula.
+
+    It may have a method `prepare(setup)` that gives the policy as compiled code takes it, or raises a PolicyError; and
+    `columns`, the names of numbers of its own that a decision writes for every arm.
+    """
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class Setup(NamedTuple):
+    """What a policy is told before its first decision.
+
+    The arms by name, alpha of every risk, what to do while no arm is permissible where the policy does not say itself,
+    and the arms' mean risks, where they are known.
+    """
+
+    arms: Sequence[str]
+    limits: tuple[float, ...]
+    when_none: str
+    risks: Any = None
 
 
 @generic
-def choose(policy: object, state: State, t: int, limits: Limits) -> tuple[int, bool]:
-    """The arm for round t (or HOLD, or WAIT), and whether no arm was permissible."""
-    raise NotImplementedError
+def decide(policy: object, state: State, t: int) -> tuple[int, bool]:
+    """The arm for round t (or HOLD, or WAIT), and whether no arm was permissible: the policy's definition.
 
-
-@generic
-def widths(policy: object) -> tuple[int, int]:
-    """How many numbers of its own the policy keeps per arm, for the reward and for the risk."""
-    raise NotImplementedError
-
-
-@generic
-def begin(policy: object, state: State, limits: Limits) -> None:
-    """Set the policy's own numbers of arms that have not been played."""
-    raise NotImplementedError
-
-
-@generic
-def learn_reward(policy: object, state: State, k: int, play: int, value: float, limits: Limits) -> None:
-    """Count a reward of arm k, of its play number `play`."""
-    raise NotImplementedError
-
-
-@generic
-def learn_risk(policy: object, state: State, k: int, j: int, play: int, value: float, limits: Limits) -> None:
-    """Count risk j of arm k, of its play number `play`."""
-    raise NotImplementedError
-
-
-@generic
-def learn_pair(policy: object, state: State, k: int, j: int, play: int, reward: float, risk: float) -> None:
-    """Note the reward and risk j of one play together, once both are known; each was learnt by itself before."""
-    raise NotImplementedError
-
-
-@learn_pair.register(object)
-def _does_not_ask_how_they_depend(policy: object) -> None:
-    pass
-
-
-@generic
-def reveal(policy: object, state: State, winner: int, t: int) -> None:
-    """For people: write into every permitted arm's `index` the number it was drawn, also where `choose` needed none.
-
-    Where `look` has written it already, nothing is left to do.
+    It looks at every arm, in order, and writes what it saw into the state's table.
     """
     raise NotImplementedError
 
 
-@reveal.register(object)
-def _has_nothing_to_reveal(policy: object) -> None:
-    pass
+@generic
+def sizes(policy: object, arms: int, risks: int) -> Sizes:
+    """How many numbers of its own the policy keeps."""
+    raise NotImplementedError
 
 
 @generic
-def look(policy: object, state: State, t: int, limits: Limits, table: Numbers) -> None:
-    """For people: write whether each arm is permissible (0 or 1), its reward index, the probability that it is played,
-    where the policy mixes arms, and its risk indices.
-
-    A reward index that is drawn may be left as NaN: it is in the arm's `index` after `choose` and `reveal`.
-    """
+def begin(policy: object, state: State) -> None:
+    """Set the policy's own numbers before the first play."""
     raise NotImplementedError
+
+
+@generic
+def learned(policy: object, state: State, k: int, j: int, value: float, bit: int) -> None:
+    """Change the policy's own numbers after an outcome of arm k that is counted: its reward (j = 0) or its risk j."""
+    raise NotImplementedError
+
+
+@generic
+def learned_pair(policy: object, state: State, k: int, j: int, reward: int, risk: int) -> None:
+    """Change the policy's own numbers once both the reward and risk j of one play are known, reduced to bits."""
+    raise NotImplementedError
+
+
+@sizes.register(object)
+def _keeps_no_numbers(policy: object, arms: int, risks: int) -> Sizes:
+    return Sizes(0, 0, 0)
+
+
+@begin.register(object)
+def _has_nothing_to_set(policy: object, state: State) -> None:
+    pass
+
+
+@learned.register(object)
+def _changes_nothing(policy: object, state: State, k: int, j: int, value: float, bit: int) -> None:
+    pass
+
+
+@learned_pair.register(object)
+def _changes_nothing_by_pairs(policy: object, state: State, k: int, j: int, reward: int, risk: int) -> None:
+    pass

@@ -2,25 +2,47 @@
 
 BwCR (optimistic risks) and Pess (pessimistic risks, with an arm known to be safe) are this one policy. They keep risk
 low in aggregate, not for every unit: here to be compared with, and with one risk only.
+
+The best mixture has at most two arms, because there is one constraint (appendix, policy approaches): one that is safe
+by its risk index, and perhaps one that is not, of larger reward index, with as much of it as alpha allows.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import EVERY, Numbers, State, at
-from safebandit.core.indices.interface import width
-from safebandit.core.policies.interface import WAIT, Limits, begin, choose, learn_reward, learn_risk, look, widths
-from safebandit.core.policies.pairs import best_mixture, forget_arm
-from safebandit.core.policies.parts import count_reward, count_risk, first_unplayed, start_arms, when_none_permissible
-from safebandit.core.streams import uniform
+from safebandit.core.arms import (
+    CHANCE,
+    INDEX,
+    PERMISSIBLE,
+    REWARD,
+    RISKS,
+    Sizes,
+    State,
+    at,
+    quantity,
+    write,
+    written,
+)
+from safebandit.core.dispatch import inlined, piece
+from safebandit.core.indices.interface import learn, lower, start, upper, width
+from safebandit.core.naming import read_number, read_value
+from safebandit.core.policies.checking import arm_number, check_index, when_none_code
+from safebandit.core.policies.choice import first_unplayed, play_when_none
+from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.streams import uniform, wins_tie
+from safebandit.errors import PolicyError
+
+# Values this close are equal: they come from iterations that may end a little apart.
+TIE = 1e-9
 
 
 class PolicyMixture(NamedTuple):
     """The best mixture of at most two arms by a reward index and a risk index, both deterministic.
 
-    A lower risk index makes it optimistic about risks (BwCR), an upper one pessimistic (Pess). `safe_arm`, if any, is
-    known to have mean risk `safe_risk`; in simulation that is taken from the instance where it is not given.
+    An optimistic risk index makes it BwCR, a pessimistic one (`KLUpperRisk`) Pess. `safe_arm`, if any, is known to have
+    mean risk `safe_risk`; in simulation that is taken from the instance where it is not given.
     """
 
     reward: Any
@@ -30,66 +52,118 @@ class PolicyMixture(NamedTuple):
     when_none: Any = None
     each_first: bool = True
 
+    def prepare(self, setup: Setup) -> PolicyMixture:
+        """The policy with its parameters checked, and arms and `when_none` as numbers."""
+        if len(setup.limits) > 1:
+            raise PolicyError(
+                f"bwcr and pess mix arms under one risk, got {len(setup.limits)}; take a doubly optimistic policy"
+            )
+        safe_arm = -1 if self.safe_arm is None else arm_number("safe_arm", self.safe_arm, setup.arms)
+        return PolicyMixture(
+            check_index(self.reward, upper, "reward index"),
+            check_index(self.risk, lower, "risk index"),
+            safe_arm,
+            self._known_risk(safe_arm, setup),
+            when_none_code(self.when_none, setup),
+            read_value("each_first", self.each_first, bool, PolicyError),
+        )
 
-@widths.register(PolicyMixture)
-def _widths(policy: PolicyMixture) -> tuple[int, int]:
-    return width(policy.reward), width(policy.risk)
+    def _known_risk(self, safe_arm: int, setup: Setup) -> float:
+        risk, alpha = self.safe_risk, setup.limits[0]
+        if safe_arm >= 0 and risk is None:
+            if setup.risks is None:
+                name = setup.arms[safe_arm]
+                raise PolicyError(f'the mean risk of the safe arm "{name}" must be known; give safe_risk=')
+            risk = setup.risks[safe_arm]
+        risk = read_number("safe_risk", 0.0 if risk is None else risk, float, PolicyError)
+        if not 0.0 <= risk <= alpha:
+            raise PolicyError(f"the safe arm's mean risk must lie in [0, alpha] = [0, {alpha:g}], got {risk:g}")
+        return float(risk)
+
+
+@sizes.register(PolicyMixture)
+def _sizes(policy: PolicyMixture, arms: int, risks: int) -> Sizes:
+    return Sizes(width(policy.reward), width(policy.risk), 0)
 
 
 @begin.register(PolicyMixture)
-def _begin(policy: PolicyMixture, state: State, limits: Limits) -> None:
-    start_arms(policy.reward, policy.risk, state, limits)
+def _begin(policy: PolicyMixture, state: State) -> None:
+    for k in range(state.size):
+        risk = quantity(state, k, 1)
+        start(policy.reward, quantity(state, k, REWARD).own, risk.limit)
+        start(policy.risk, risk.own, risk.limit)
 
 
-@learn_reward.register(PolicyMixture)
-def _learn_reward(policy: PolicyMixture, state: State, k: int, play: int, value: float, limits: Limits) -> None:
-    arm = at(state.first, k)
-    before = arm.reward.mean
-    count_reward(policy.reward, arm, play, value, limits)
-    # About as far above the mean as before: from there it is found soon.
-    arm.ceiling += arm.reward.mean - before
-    forget_arm(state, k)
+@learned.register(PolicyMixture)
+def _learned(policy: PolicyMixture, state: State, k: int, j: int, value: float, bit: int) -> None:
+    alpha = quantity(state, k, 1).limit
+    if j == REWARD:
+        learn(policy.reward, quantity(state, k, REWARD), value, bit, alpha)
+    else:
+        learn(policy.risk, quantity(state, k, 1), value, bit, alpha)
 
 
-@learn_risk.register(PolicyMixture)
-def _learn_risk(policy: PolicyMixture, state: State, k: int, j: int, play: int, value: float, limits: Limits) -> None:
-    arm = at(state.first, k)
-    before = arm.risk.mean
-    count_risk(policy.risk, arm, j, play, value, limits)
-    arm.risk_bound += arm.risk.mean - before
-    forget_arm(state, k)
+@decide.register(PolicyMixture)
+def _decide(policy: PolicyMixture, state: State, t: int) -> tuple[int, bool]:
+    for k in range(state.size):
+        risk = quantity(state, k, 1)
+        write(state, k, INDEX, upper(policy.reward, quantity(state, k, REWARD), t, state.stream))
+        write(state, k, RISKS, lower(policy.risk, risk, t, risk.limit, state.stream))
+    return decide_by_bounds(policy, state, t)
 
 
-@choose.register(PolicyMixture)
-def _choose(policy: PolicyMixture, state: State, t: int, limits: Limits) -> tuple[int, bool]:
-    alpha = limits[0]
+@piece
+def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # noqa: C901
+    """The decision once every arm's indices are written."""
+    alpha = quantity(state, 0, 1).limit
+    if policy.safe_arm >= 0:
+        write(state, policy.safe_arm, RISKS, policy.safe_risk)
+    for k in range(state.size):
+        write(state, k, PERMISSIBLE, 1.0 if written(state, k, RISKS) <= alpha else 0.0)
+        write(state, k, CHANCE, 0.0)
     if policy.each_first and t <= state.size:
         k = first_unplayed(state)
         if k >= 0:
+            for i in range(state.size):
+                write(state, i, INDEX, math.nan)
             return k, False
-    mixture = best_mixture(policy, state, t, alpha)
-    if mixture.safe >= 0:
-        return (mixture.other if mixture.share > 0.0 and uniform(state.stream) < mixture.share else mixture.safe), False
+    safe, other, share = best_mixture(state, alpha)
+    if safe >= 0:
+        write(state, safe, CHANCE, 1.0 - share)
+        if share > 0.0:
+            write(state, other, CHANCE, share)
+            if uniform(state.stream) < share:
+                return other, False
+        return safe, False
     for k in range(state.size):
-        arm = at(state.first, k)
-        if arm.risk_bound <= alpha:
+        if written(state, k, PERMISSIBLE) == 1.0:
             return WAIT, False
-        arm.excess = arm.risk_bound - alpha
-    return when_none_permissible(policy.when_none, state), True
+    return play_when_none(policy.when_none, policy.risk, state, t), True
 
 
-@look.register(PolicyMixture)
-def _look(policy: PolicyMixture, state: State, t: int, limits: Limits, table: Numbers) -> None:
-    alpha = limits[0]
-    state.notes.changed = EVERY
-    mixture = best_mixture(policy, state, t, alpha)
-    for k in range(state.size):
-        arm = at(state.first, k)
-        table[k, 0] = arm.risk_bound <= alpha
-        table[k, 1] = arm.ceiling
-        table[k, 2] = 0.0
-        table[k, 3] = arm.risk_bound
-    if mixture.safe >= 0:
-        table[mixture.safe, 2] = 1.0 - mixture.share
-        if mixture.share > 0.0:
-            table[mixture.other, 2] = mixture.share
+@inlined
+def best_mixture(state: State, alpha: float) -> tuple[int, int, float]:
+    """The safe arm, the other one and its share, of the largest mean reward index, ties at random; -1 if there is none.
+
+    A single arm is both, with share 0. An arm whose reward index is not a number has no part.
+    """
+    best, top, ties = (-1, -1, 0.0), -math.inf, 0
+    for i in range(state.size):
+        u, s = written(state, i, INDEX), written(state, i, RISKS)
+        if not s <= alpha or math.isnan(u) or not at(state.arms, i).available:
+            continue
+        for j in range(state.size):
+            mixture, value = (i, i, 0.0), u
+            if j != i:
+                more, worse = written(state, j, INDEX), written(state, j, RISKS)
+                if not (worse > alpha and more > u + TIE and s < alpha and at(state.arms, j).available):
+                    continue
+                share = (alpha - s) / (worse - s)
+                mixture, value = (i, j, share), u + share * (more - u)
+            if value > top + TIE or ties == 0:
+                best, top, ties = mixture, value, 1
+            elif value >= top - TIE:
+                ties += 1
+                if wins_tie(ties, state.stream):
+                    best = mixture
+    return best

@@ -8,7 +8,6 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from safebandit.core.arms import risk_fields
 from safebandit.errors import InstanceError
 from safebandit.trials.explanation import Decision, gate_words
 from safebandit.trials.record.ledger import Ledger
@@ -124,21 +123,23 @@ def _arm(state: TrialState, arm: str, plays: int, decision: Decision, shares: tu
     if arm not in allocator.arms:
         return ArmOverview(arm, False, plays, 0, None, None, nothing, nothing, nothing, False, None, "withdrawn")
     k = allocator.arms.index(arm)
-    seen = allocator.memory.arms[k]
-    risks = [seen[field] for field in risk_fields(len(state.settings.risks))]
+    seen = allocator.memory.quantities[0, k]
+    reward, risks = seen[0], seen[1:]
     return ArmOverview(
         arm,
         True,
         plays,
-        max(int(risk["pending"]) for risk in risks),
-        _mean(seen["reward"]),
-        _interval(seen["reward"]),
+        int(risks["pending"].max()),
+        _mean(reward),
+        _interval(reward),
         [_mean(risk) for risk in risks],
         [_interval(risk) for risk in risks],
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
-        gate_words(k, decision, allocator.limits, allocator.risks, available=bool(seen["available"])),
+        gate_words(
+            k, decision, allocator.limits, allocator.risks, available=bool(allocator.memory.arms["available"][0, k])
+        ),
     )
 
 

@@ -1,0 +1,70 @@
+"""Parameters of policies and indices, checked where they enter: texts read, arms and enumerations as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, get_type_hints
+
+from safebandit.core.indices.interface import DESCRIPTIONS, Description
+from safebandit.core.naming import read_number, read_value
+from safebandit.core.policies.choice import HOLD_RULE, LEAST_RISKY
+from safebandit.core.policies.interface import Policy, Setup, decide
+from safebandit.errors import PolicyError
+
+
+def prepare(policy: Any, setup: Setup) -> Any:
+    """The policy as compiled code takes it: parameters checked, arms and enumerations as numbers."""
+    if not isinstance(policy, tuple) or not isinstance(policy, Policy) or not has_formula(decide, type(policy)):
+        raise PolicyError(f"a policy is a name such as tsbu, or a DoublyOptimistic(...), got {policy!r}")
+    own: Any = getattr(policy, "prepare", None)
+    return own(setup) if own is not None else _read_fields(policy, Description())
+
+
+def has_formula(question: Any, kind: type) -> bool:
+    """Whether a class, or one that it is derived from, has a formula of its own."""
+    return any(question.knows(base) for base in kind.__mro__[:-1])
+
+
+def check_index(index: Any, question: Any, what: str) -> Any:
+    """An index with its parameters read by their annotations and held to the rules of its class."""
+    if not hasattr(index, "_fields") or not has_formula(question, type(index)):
+        raise PolicyError(f"a {what} is a NamedTuple with a formula registered for {question.name}, got {index!r}")
+    return _read_fields(index, DESCRIPTIONS.get(type(index), Description()))
+
+
+def _read_fields(value: Any, rules: Description) -> Any:
+    kind, fields = type(value), {}
+    hints = get_type_hints(kind)
+    for key, given in value._asdict().items():
+        field = read_value(key, given, hints.get(key, Any), PolicyError)
+        if key in rules.positive and not field > 0:
+            raise PolicyError(f"{key} of {kind.__name__} must be above 0, got {given!r}")
+        if key in rules.not_negative and not field >= 0:
+            raise PolicyError(f"{key} of {kind.__name__} must be at least 0, got {given!r}")
+        # Plain numbers: compiled code compares them, and Numba recognises their types fastest.
+        fields[key] = int(field) if isinstance(field, IntEnum) else field
+    return kind(**fields)
+
+
+def arm_number(what: str, arm: Any, arms: Sequence[str]) -> int:
+    """An arm by its name, or by its number from 0, which a text may write as "#0" to tell it from a name."""
+    if arm in arms:
+        return list(arms).index(arm)
+    try:
+        number = int(read_number(what, arm.removeprefix("#") if isinstance(arm, str) else arm, int, PolicyError))
+    except PolicyError:
+        number = -1
+    if not 0 <= number < len(arms):
+        raise PolicyError(f"{what} must be an arm (0 to {len(arms) - 1}, or one of {', '.join(arms)}), got {arm!r}")
+    return number
+
+
+def when_none_code(when_none: Any, setup: Setup) -> int:
+    """`least_risky`, `hold`, or an arm by its name or its number from 0; the setup's rule where there is none."""
+    rule = setup.when_none if when_none is None else when_none
+    if rule == "least_risky":
+        return LEAST_RISKY
+    if rule == "hold":
+        return HOLD_RULE
+    return arm_number("when_none, unless least_risky or hold,", rule, setup.arms)

@@ -1,0 +1,85 @@
+"""What families of policies share: the first plays, the largest number of a table, and the arm of least risk."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from safebandit.core.arms import State, at, quantity, written
+from safebandit.core.dispatch import inlined, rare, substituted
+from safebandit.core.indices.interface import lower
+from safebandit.core.policies.interface import HOLD, WAIT
+from safebandit.core.streams import uniform, wins_tie
+
+# How `when_none` is written for compiled code; an arm stands for itself, from 0, and any other number for "hold".
+LEAST_RISKY = -1
+HOLD_RULE = -2
+
+
+@inlined
+def first_unplayed(state: State) -> int:
+    """The first arm that was never given out and may be; -1 if there is none."""
+    for k in range(state.size):
+        arm = at(state.arms, k)
+        if arm.asked == 0 and arm.available:
+            return k
+    return -1
+
+
+@inlined
+def largest_written(state: State, column: int) -> int:
+    """The arm of the largest number in a column, ties at random by one draw; -1 if none is a number."""
+    top, ties = -math.inf, 0
+    for k in range(state.size):
+        value = written(state, k, column)
+        if value > top:
+            top, ties = value, 1
+        elif value == top:
+            ties += 1
+    if ties == 0:
+        return -1
+    place = int(uniform(state.stream) * ties) if ties > 1 else 0
+    for k in range(state.size):
+        if written(state, k, column) == top:
+            if place == 0:
+                return k
+            place -= 1
+    return -1
+
+
+@substituted
+def gate_round(t: int, risks: int) -> int:
+    """The round that safety indices are asked about: with m risks m t, so that a level of log t becomes log t + log m.
+
+    All risks of an arm together are then refuted by mistake no more often than one would be.
+    """
+    return t * risks
+
+
+@rare
+def play_when_none(rule: int, safety: Any, state: State, t: int) -> int:
+    """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
+    above its limit; of several risks, the one that is so most.
+    """
+    if rule >= 0:
+        return rule if at(state.arms, rule).available else WAIT
+    if rule != LEAST_RISKY:
+        return HOLD
+    choice, least, ties, waiting = HOLD, math.inf, 0, False
+    for k in range(state.size):
+        most = -math.inf
+        for j in range(1, 1 + state.risks):
+            risk = quantity(state, k, j)
+            excess = lower(safety, risk, gate_round(t, state.risks), risk.limit, state.stream) - risk.limit
+            # NaN stays: an arm whose index cannot be computed is not the least risky one.
+            if excess > most or math.isnan(excess):
+                most = excess
+        if not at(state.arms, k).available:
+            waiting = True
+        elif most < least:
+            choice, least, ties = k, most, 1
+        elif most == least:
+            ties += 1
+            if wins_tie(ties, state.stream):
+                choice = k
+    return WAIT if choice == HOLD and waiting else choice

@@ -1,0 +1,180 @@
+"""Posterior draws without drawing every arm: one uniform number tells which arms exceed a bar, and mostly one does.
+
+The draw of an arm is that of Beta(R+1, N-R+1). It lies below the bar y with chance P(Bin(N+1, y) > R), which is carried
+from play to play in O(1). Arms that exceed the bar are drawn above it, and only where none does all are drawn below it:
+who wins has the same law as if all were drawn, whatever the bar, as long as it is set before the round's draws.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from safebandit.core.arms import REWARD, Seen, State, at, quantity
+from safebandit.core.bernoulli import binomial_pmf, binomial_tail, next_tail
+from safebandit.core.dispatch import generic, inlined, piece, rare, substituted
+from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS
+from safebandit.core.streams import beta_above, beta_below, uniform
+
+# Of each arm: the chance that its draw exceeds the bar and counts (infinity where it is not known, 0 behind a closed
+# gate); at the first arm of a block, the chance that none of the block does (0 where it is not known); the chance to
+# lie below `carried_bar`, that of Bin(N+1, y) = R+1, and the plays and ones for which both were carried; the next arm
+# above the bar, and what was drawn of this one.
+BAR_ARM_FIELDS = [
+    ("above", "f8"), ("none_above", "f8"), ("below", "f8"), ("mass", "f8"), ("carried_bar", "f8"),
+    ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), *ARM_FIELDS,
+]  # fmt: skip
+# Of the trial: the bar (0: none yet), and the draws made since it was set.
+BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), *TRIAL_FIELDS]
+
+BLOCK = 32
+# The bar is such that all arms lie below it with a chance of about exp(-7); between these it stands.
+RARE, SELDOM = -9.0, -5.5
+# It is set anew after so many draws per arm since it was set.
+ENOUGH_DRAWS = 64
+SURE = 1.0 - 1e-7
+STEPS = 40
+NORMAL_FROM = 16
+
+
+@generic
+def counts_above(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
+    """The chance that a draw above the bar counts as such, and whether that is exact.
+
+    Else it is about so, and only the choice of the bar depends on it: every draw above the bar counts.
+    """
+    raise NotImplementedError
+
+
+@counts_above.register(object)
+def _always(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
+    return 1.0, True
+
+
+@substituted
+def forget_above(work: Any, k: int) -> None:
+    """The chance that arm k exceeds the bar is not known, or is 0 behind a closed gate."""
+    at(work, k).above = np.inf if at(work, k).open else 0.0
+    at(work, k & -BLOCK).none_above = 0.0
+
+
+@inlined
+def carry(arm: Any, seen: Seen, bar: float) -> float:
+    """The chance to lie below the bar, carried over the last play or computed."""
+    if arm.carried_bar == bar and seen.plays == arm.plays + 1:
+        arm.below, arm.mass = next_tail(
+            arm.below, arm.mass, arm.ones + 1, seen.plays, bar, seen.ones - arm.ones, -math.inf
+        )  # fmt: skip
+    elif arm.carried_bar != bar or seen.plays != arm.plays:
+        arm.below = binomial_tail(seen.ones + 1.0, seen.plays + 1.0, bar)
+        arm.mass = binomial_pmf(seen.ones + 1.0, seen.plays + 1.0, bar)
+    arm.carried_bar, arm.plays, arm.ones = bar, seen.plays, seen.ones
+    return arm.below
+
+
+@piece
+def chance_above(index: Any, arm: Any, seen: Seen, bar: float) -> float:
+    """The chance that the draw of an arm exceeds the bar and counts."""
+    above = 1.0 - carry(arm, seen, bar)
+    share, exact = counts_above(index, seen, bar)
+    above = 0.0 if above < 0.0 else 1.0 if above > 1.0 else above
+    return above * share if exact else above
+
+
+@inlined
+def _about_chance_above(seen: Seen, bar: float) -> float:
+    """P(draw > bar), by the normal law where there are many plays of either outcome."""
+    if seen.ones < NORMAL_FROM or seen.plays - seen.ones < NORMAL_FROM:
+        return 1.0 - binomial_tail(seen.ones + 1.0, seen.plays + 1.0, bar)
+    a, b = seen.ones + 1.0, seen.plays - seen.ones + 1.0
+    return 0.5 * math.erfc(((a + b) * bar - a) * math.sqrt(0.5 * (a + b + 1.0) / (a * b)))
+
+
+@rare
+def draw_above(state: State, k: int, bar: float) -> float:
+    """A posterior draw of arm k, given that it exceeds the bar."""
+    seen = quantity(state, k, REWARD)
+    return beta_above(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
+
+
+@rare
+def draw_below(state: State, k: int, bar: float) -> float:
+    """A posterior draw of arm k, given that it does not exceed the bar."""
+    seen = quantity(state, k, REWARD)
+    return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
+
+
+@piece
+def arms_above_bar(index: Any, state: State, work: Any, notes: Any) -> tuple[int, int, float]:
+    """The first arm whose draw exceeds the bar and counts, how many there are, and the chance that all others do not.
+
+    `next` leads from one arm to the next, -1 ends.
+
+    One uniform number u serves a block of arms: the first to exceed the bar is the one at which the chance that none
+    has done so falls to u. Then another number serves the rest.
+    """
+    first, last, count, rest = -1, -1, 0, 1.0
+    for begins in range(0, state.size, BLOCK):
+        head, u = at(work, begins), uniform(state.stream)
+        if u < head.none_above:
+            rest *= head.none_above
+            continue
+        none, before = 1.0, count
+        for k in range(begins, min(begins + BLOCK, state.size)):
+            arm = at(work, k)
+            if arm.above == np.inf:
+                arm.above = chance_above(index, arm, quantity(state, k, REWARD), notes.bar)
+            if arm.above > 0.0:
+                others = none
+                none *= 1.0 - arm.above
+                if u >= none:
+                    rest *= others
+                    if last < 0:
+                        first = k
+                    else:
+                        at(work, last).next = k
+                    last, count = k, count + 1
+                    # So far above the bar is an arm only if the bar is too low.
+                    notes.draws += arm.above > SURE
+                    none, u = 1.0, uniform(state.stream)
+        rest *= none
+        if count == before:
+            head.none_above = none
+    if last >= 0:
+        at(work, last).next = -1
+    notes.draws += count - 1 if count > 0 else state.size
+    return first, count, rest
+
+
+@piece
+def keep_bar(index: Any, state: State, work: Any, notes: Any) -> None:
+    """Set a bar where there is none, or where it has made so much work that a better one is worth seeking."""
+    if notes.bar == 0.0 or notes.draws > ENOUGH_DRAWS * state.size:
+        _set_bar(index, state, work, notes)
+
+
+@rare
+def _set_bar(index: Any, state: State, work: Any, notes: Any) -> None:
+    """Set a bar that seldom lies above all draws: by bisection, which need not be exact."""
+    low, high, bar = 0.0, 1.0, 0.5
+    for _ in range(STEPS):
+        bar = 0.5 * (low + high)
+        none = 0.0
+        for k in range(state.size):
+            seen = quantity(state, k, REWARD)
+            if at(work, k).open:
+                above = _about_chance_above(seen, bar) * counts_above(index, seen, bar)[0]
+                none += math.log(1.0 - above if above < 1.0 - 1e-12 else 1e-12)
+            if none < 4.0 * RARE:
+                break
+        if none < RARE:
+            low = bar
+        elif none > SELDOM:
+            high = bar
+        else:
+            break
+    notes.bar, notes.draws = bar, 0
+    for k in range(state.size):
+        forget_above(work, k)

@@ -1,0 +1,51 @@
+"""What a search is: another way to the arm that a policy's definition gives, with notes of its own from round to round.
+
+Searches serve the simulator, where every arm is always available and only the arm that was played learns. What they
+note is never kept: of each arm in the records `work`, of the trial in the record `notes`, both all 0 at first.
+A deterministic policy's search gives its definition's arm, bit for bit; a sampling policy's gives each arm with the
+same chance, by other random numbers.
+
+Of two searches no record may begin as the other's: Numba would take the longer one for the shorter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import State
+from safebandit.core.dispatch import generic
+from safebandit.core.policies.interface import decide
+
+NOTHING = np.dtype([("nothing", "i8")])
+# No round is as late.
+NEVER = 1 << 62
+
+
+class Notes(NamedTuple):
+    """The types of what a search notes: of each arm, and of the trial."""
+
+    work: np.dtype[np.void] = NOTHING
+    notes: np.dtype[np.void] = NOTHING
+
+
+NOTES: dict[type, Notes] = {}
+
+
+class ByDefinition(NamedTuple):
+    """No search: every arm is looked at."""
+
+
+NOTES[ByDefinition] = Notes()
+
+
+@generic
+def find(search: object, policy: Any, state: State, work: Any, notes: Any, t: int) -> tuple[int, bool]:
+    """The arm of round t and whether no arm was permissible, as `decide` says; what it gives is played."""
+    raise NotImplementedError
+
+
+@find.register(ByDefinition)
+def _by_definition(search: ByDefinition, policy: Any, state: State, work: Any, notes: Any, t: int) -> tuple[int, bool]:
+    return decide(policy, state, t)

@@ -1,0 +1,176 @@
+"""The least cost of IMED: every arm has a line over the largest mean m that its cost, convex in m, does not fall below.
+
+The last winner, then the arm of the lowest line, are tried against the lines of all others; where that does not
+decide, arms that can still win are compared by the definition, and their lines are drawn anew.
+
+Costs have their sign changed here, as an index has: the highest line is the least cost.
+
+What it buys: the cost of one arm in a round instead of all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import REWARD, State, at, quantity
+from safebandit.core.dispatch import inlined, rare
+from safebandit.core.indices.imed import forgiveness, imed_cost
+from safebandit.core.policies.choice import play_when_none
+from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS, follow_gates
+from safebandit.core.searches.interface import NEVER, NOTES, Notes, find
+from safebandit.core.searches.lines import ZERO, Ahead, forget_if_changed, four_behind, height, saw_the_same, with_arm
+from safebandit.core.streams import uniform
+
+# Far above the rounding of a line, far below any difference in evidence that matters.
+MARGIN = 1e-6
+STEEPEST = 1e8
+
+
+class ByLeastCost(NamedTuple):
+    """The search for IMED behind a steady safety index."""
+
+
+NOTES[ByLeastCost] = Notes(
+    np.dtype([("reach", "f8"), ("slope", "f8"), ("cost", "f8"), *ARM_FIELDS]),
+    # The round up to which all lines hold; the largest mean of an open arm, whose it is, and a number that no other
+    # mean exceeds.
+    np.dtype([("largest", "f8"), ("top", "i8"), ("second", "f8"), *TRIAL_FIELDS, ("until", "i8")]),
+)
+
+
+@find.register(ByLeastCost)
+def find_by_least_cost(
+    search: ByLeastCost, policy: Any, state: State, work: Any, notes: Any, t: int
+) -> tuple[int, bool]:
+    if policy.each_first and t <= state.size:
+        return t - 1, False
+    last = notes.played - 1
+    several = follow_gates(policy, state, work, notes, t)
+    if last < 0 or t > notes.until:
+        last, several = (last if last > 0 else 0), True
+        notes.until = t + t // 64 + 2 if policy.reward.discount > 0.0 else NEVER
+        for k in range(state.size):
+            at(work, k).changed = 1
+    for k in range(0 if several else last, state.size if several else last + 1):
+        forget_if_changed(at(work, k))
+    winner, none = -1, True
+    if notes.open_arms > 0:
+        if several:
+            _find_largest_mean(state, work, notes)
+        else:
+            _follow_largest_mean(state, work, notes, last)
+        forgiven, later = forgiveness(policy.reward, t), forgiveness(policy.reward, notes.until)
+        winner, none = _least(state, work, notes, last, forgiven, later), False
+    if winner < 0:
+        winner, none = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start), True
+    if winner >= 0:
+        notes.played = winner + 1
+    return winner, none
+
+
+@inlined
+def _least(state: State, work: Any, notes: Any, last: int, forgiven: float, later: float) -> int:
+    """The open arm of least cost, ties at random; -1 if no cost is a number."""
+    m = notes.largest
+    ahead, floor = _highest(state, work, m, last, later), -math.inf
+    if at(work, last).open:
+        floor = -imed_cost(quantity(state, last, REWARD), m, forgiven)
+        if floor > ahead.reach + MARGIN:
+            return last
+        _draw_line(state, work, last, m, later)
+    if ahead.arm >= 0:
+        least = -imed_cost(quantity(state, ahead.arm, REWARD), m, forgiven)
+        _draw_line(state, work, ahead.arm, m, later)
+        if least > (floor if floor > ahead.second else ahead.second) + MARGIN:
+            return ahead.arm
+        floor = least if least > floor else floor
+    return _compare(state, work, m, forgiven, later, floor - MARGIN)
+
+
+@inlined
+def _highest(state: State, work: Any, m: float, but: int, later: float) -> Ahead:
+    """Which arm, `but` one, has the highest line; lines that are not known are drawn."""
+    ahead, k = Ahead(-1, -np.inf, -np.inf), ZERO
+    while k < state.size:
+        while four_behind(work, k, state.size, ahead.second, m):
+            k += 4
+        reach = height(work, k, m)
+        if reach > ahead.second and k != but:
+            if reach == np.inf:
+                _draw_line(state, work, k, m, later)
+                reach = height(work, k, m)
+            ahead = with_arm(ahead, k, reach)
+        k += 1
+    return ahead
+
+
+@rare
+def _draw_line(state: State, work: Any, k: int, m: float, forgiven: float) -> None:
+    """Draw the line of an arm anew: the tangent of its cost, with the sign changed, at the largest mean."""
+    arm, seen = at(work, k), quantity(state, k, REWARD)
+    slope = 0.0
+    if seen.plays > 0 and seen.mean < m:
+        slope = seen.plays * (seen.mean - m) / (m * (1.0 - m)) if m < 1.0 else -math.inf
+    if slope < -STEEPEST:
+        arm.reach, arm.slope = -imed_cost(seen, 0.0, forgiven), 0.0
+    else:
+        arm.reach, arm.slope = -imed_cost(seen, m, forgiven) - slope * m, slope
+
+
+@rare
+def _compare(state: State, work: Any, m: float, forgiven: float, later: float, floor: float) -> int:
+    """The open arm of least cost, ties at random, among those whose lines reach `floor`, as that of the least does."""
+    before, same, top, ties = 0, np.nan, -np.inf, 0
+    for k in range(state.size):
+        arm = at(work, k)
+        if not arm.open or height(work, k, m) < floor:
+            continue
+        # At first many arms have seen the same, and have the same cost.
+        if not (same == same and saw_the_same(quantity(state, k, REWARD), quantity(state, before, REWARD))):  # noqa: PLR0124
+            same = -imed_cost(quantity(state, k, REWARD), m, forgiven)
+        before, arm.cost = k, same
+        if same > top:
+            top, ties = same, 1
+        elif same == top:
+            ties += 1
+        if not height(work, k, m) < same + MARGIN:
+            _draw_line(state, work, k, m, later)
+    place = int(uniform(state.stream) * ties) if ties > 1 else 0
+    for k in range(state.size):
+        if at(work, k).open and not height(work, k, m) < floor and at(work, k).cost == top:
+            if place == 0:
+                return k
+            place -= 1
+    return -1
+
+
+@inlined
+def _follow_largest_mean(state: State, work: Any, notes: Any, last: int) -> None:
+    """Bring the largest mean of an open arm up to date, where only the arm that was played last has learnt."""
+    mean = quantity(state, last, REWARD).mean
+    if at(work, last).open and last != notes.top:
+        if mean > notes.largest:
+            notes.second, notes.top, notes.largest = notes.largest, last, mean
+        elif mean > notes.second:
+            notes.second = mean
+    elif last == notes.top:
+        if at(work, last).open and mean >= notes.second:
+            notes.largest = mean
+        else:
+            _find_largest_mean(state, work, notes)
+
+
+@rare
+def _find_largest_mean(state: State, work: Any, notes: Any) -> None:
+    """Find the largest mean of an open arm; 0 where nothing is known of any."""
+    notes.largest, notes.second, notes.top = 0.0, 0.0, -1
+    for k in range(state.size):
+        seen = quantity(state, k, REWARD)
+        if at(work, k).open and seen.plays > 0:
+            if seen.mean > notes.largest:
+                notes.largest, notes.second, notes.top = seen.mean, notes.largest, k
+            elif seen.mean > notes.second:
+                notes.second = seen.mean
