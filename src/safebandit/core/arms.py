@@ -82,7 +82,8 @@ class State(NamedTuple):
 class Memory(NamedTuple):
     """The arrays behind a state: of one trial, or of many, one per row.
 
-    The `table` serves one decision after the other. `bytes` are all quantities with their own numbers, of which `quantities` is a view.
+    The `table` serves one decision after the other. `bytes` are all quantities with their own numbers, of which
+    `quantities` is a view.
     """
 
     arms: Records

@@ -135,6 +135,10 @@ class Allocator:
         self.memory.quantities[0, k]["pending"] -= [value is None for value in known]
         self._set_available(k)
 
+    def available(self, k: int) -> bool:
+        """Whether arm k may be given now: not while too many of its units wait for their risk."""
+        return bool(self.memory.arms["available"][0, k])
+
     def _set_available(self, k: int) -> None:
         risks = self.memory.quantities[0, k, 1:]
         most = np.maximum(self.pending_cap, risks["plays"])

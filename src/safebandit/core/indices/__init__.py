@@ -27,8 +27,9 @@ from safebandit.core.indices.sampling import SampledRisk, Thompson
 from safebandit.core.indices.variance import VarianceLower, VarianceUpper
 
 __all__ = [
-    "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description", "EmpiricalLower",
-    "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson", "JointUpper", "KLLower",
-    "KLUpper", "KLUpperRisk", "Level", "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn", "learn_together", "lower", "permits", "start",
-    "steady", "upper", "width",
+    "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description",
+    "EmpiricalLower", "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson",
+    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "SampledRisk", "Schedule", "Thompson",
+    "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn", "learn_together", "lower",
+    "permits", "start", "steady", "upper", "width",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from safebandit.core.indices.imed import IMED
 from safebandit.core.indices.interface import steady
 from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
+from safebandit.core.indices.kl import KLLower, KLUpperRisk
 from safebandit.core.indices.sampling import Thompson
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.mixture import PolicyMixture
@@ -30,7 +31,7 @@ _OF_REWARD_INDEX: dict[type, Any] = {
 
 def search_for(policy: Any) -> Any:
     """The search for a prepared policy; `ByDefinition` where there is none."""
-    if type(policy) is PolicyMixture:
+    if type(policy) is PolicyMixture and type(policy.risk) in (KLLower, KLUpperRisk):
         return FromLastRound()
     if type(policy) is not DoublyOptimistic or not steady(policy.safety):
         return ByDefinition()

@@ -13,7 +13,7 @@ from safebandit.core.dispatch import generic, inlined
 from safebandit.core.empirical import evidence_above
 from safebandit.core.indices.bayes import BayesUpper, bayes_failures, quantile_level
 from safebandit.core.indices.empirical import EmpiricalUpper, empirical_upper_index, known_share
-from safebandit.core.indices.interface import lower, upper
+from safebandit.core.indices.interface import upper
 from safebandit.core.indices.joint import JointUpper
 from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk, budget
 from safebandit.core.searches.interface import NEVER
@@ -30,14 +30,11 @@ def exceeds(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bo
 
 
 @generic
-def upper_near(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
-    """U of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0."""
-    raise NotImplementedError
+def near(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
+    """The bound that a steady index gives, perhaps sooner because `before` is near it: that of another round, or 0.
 
-
-@generic
-def lower_near(index: object, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
-    """L of a steady index, perhaps sooner because `before` is near it: what it was in another round, or 0."""
+    U of a reward index; L of the safety indices that answer this.
+    """
     raise NotImplementedError
 
 
@@ -55,14 +52,9 @@ def _upper_above_bar(index: object, seen: Seen, t: int, bar: float, stream: Stre
     return upper(index, seen, t, stream) > bar
 
 
-@upper_near.register(object)
+@near.register(object)
 def _upper_itself(index: object, seen: Seen, t: int, before: float, stream: Stream) -> float:
     return upper(index, seen, t, stream)
-
-
-@lower_near.register(object)
-def _lower_itself(index: object, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
-    return lower(index, seen, t, alpha, stream)
 
 
 @line.register(object)
@@ -77,20 +69,20 @@ def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float, stream: Str
     return bar < 1.0 and (seen.plays == 0 or kl_exceeds(seen.mean, seen.plays, budget(index.level, t), bar))
 
 
-@upper_near.register(KLUpper)
+@near.register(KLUpper)
 def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float, stream: Stream) -> float:
     return 1.0 if seen.plays == 0 else kl_upper_from(seen.mean, budget(index.level, t) / seen.plays, before, NEAR)
 
 
-@lower_near.register(KLLower)
-def kl_lower_index_near(index: KLLower, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
+@near.register(KLLower)
+def kl_lower_index_near(index: KLLower, seen: Seen, t: int, before: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
     return 1.0 - kl_upper_from(1.0 - seen.mean, budget(index.level, t) / seen.plays, 1.0 - before, NEAR)
 
 
-@lower_near.register(KLUpperRisk)
-def kl_upper_risk_near(index: KLUpperRisk, seen: Seen, t: int, alpha: float, before: float, stream: Stream) -> float:
+@near.register(KLUpperRisk)
+def kl_upper_risk_near(index: KLUpperRisk, seen: Seen, t: int, before: float, stream: Stream) -> float:
     return 1.0 if seen.plays == 0 else kl_upper_from(seen.mean, budget(index.level, t) / seen.plays, before, NEAR)
 
 
@@ -120,7 +112,7 @@ def joint_upper_exceeds(index: JointUpper, seen: Seen, t: int, bar: float, strea
     return kl_exceeds(seen.mean, seen.plays, budget(index.level, t) - seen.own[0], bar)
 
 
-@upper_near.register(JointUpper)
+@near.register(JointUpper)
 def joint_upper_near(index: JointUpper, seen: Seen, t: int, before: float, stream: Stream) -> float:
     left = budget(index.level, t) - seen.own[0]
     if seen.plays == 0 or left <= 0.0:

@@ -18,7 +18,7 @@ from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.dispatch import inlined, piece, rare, substituted
 from safebandit.core.indices.interface import upper, width
 from safebandit.core.policies.choice import play_when_none
-from safebandit.core.searches.bounds import exceeds, line, upper_near
+from safebandit.core.searches.bounds import exceeds, line, near
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS, follow_gates
 from safebandit.core.searches.interface import NEVER, NOTES, Notes, find
 from safebandit.core.streams import uniform
@@ -154,7 +154,7 @@ def _highest(index: Any, state: State, work: Any, notes: Any, t: int, x: float, 
 def _draw_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int, x: float) -> float:
     """Draw the line of an arm anew, and give its index in round t, where the line mostly touches it."""
     arm, seen = at(work, k), quantity(state, k, REWARD)
-    arm.touched = upper_near(index, seen, t, arm.touched, state.stream)
+    arm.touched = near(index, seen, t, arm.touched, state.stream)
     _set_line(index, state, work, notes, k, t, x)
     return arm.reach + arm.slope * x
 

@@ -55,7 +55,7 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
     arms = {
         name: {
             "permissible": bool(decision.permissible[i]),
-            "available": bool(allocator.memory.arms["available"][0, i]),
+            "available": allocator.available(i),
             "reward_index": _number(decision.indices[i]),
             "risk_index": [_number(bound) for bound in decision.bounds[i]],
             "propensity": chances.arms[i],

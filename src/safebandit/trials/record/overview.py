@@ -137,9 +137,7 @@ def _arm(state: TrialState, arm: str, plays: int, decision: Decision, shares: tu
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
-        gate_words(
-            k, decision, allocator.limits, allocator.risks, available=bool(allocator.memory.arms["available"][0, k])
-        ),
+        gate_words(k, decision, allocator.limits, allocator.risks, available=allocator.available(k)),
     )
 
 
