@@ -7,11 +7,15 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from safebandit.errors import SafebanditError, suggest
 
 # Pieces between commas, where a comma inside double quotes does not count.
+# A text that needs no quotes.
+_PLAIN = re.compile(r"[^\s,\"#:=][^,\"#:=]*(?<!\s)")
+# An arm by its number.
+_ARM_NUMBER = re.compile(r"#\d+")
 _OUTSIDE_QUOTES = re.compile(r'(?:[^,"]|"[^"]*")+')
 
 
@@ -39,8 +43,31 @@ def split_call(text: str, error: type[SafebanditError]) -> tuple[str, dict[str, 
             raise error(f'a parameter is written name=value, got "{item}" in "{text}"')
         if key.strip() in parameters:
             raise error(f'parameter "{key.strip()}" is given twice in "{text}"')
-        parameters[key.strip()] = value.strip().strip('"')
+        parameters[key.strip()] = _unquoted(value.strip())
     return name.strip(), parameters
+
+
+class Quoted(str):
+    """A text that was written in quotes: it stands for itself."""
+
+
+def _unquoted(text: str) -> str:
+    return Quoted(text[1:-1]) if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def write_value(value: Any) -> str:
+    """A value as `split_call` and `read_value` read it back: a number of an arm as #0, texts in quotes where needed.
+
+    >>> write_value(0.25), write_value(True), write_value("low, then high")
+    ('0.25', 'true', '"low, then high"')
+    """
+    if isinstance(value, IntEnum):
+        return value.name
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value if _PLAIN.fullmatch(value) else f'"{value}"'
+    return repr(value)
 
 
 def call_by_name(text: str, known: Mapping[str, Callable[..., Any]], what: str, error: type[SafebanditError]) -> Any:
@@ -70,6 +97,7 @@ def call(
 
 def read_value(key: str, value: Any, kind: Any, error: type[SafebanditError]) -> Any:
     """`value` as the annotation `kind` wants it; texts are converted, wrong kinds are refused."""
+    kind = _without_none(kind, value)
     if isinstance(kind, type) and issubclass(kind, IntEnum):
         return read_choice(key, value, kind, error)
     if kind is bool:
@@ -80,7 +108,15 @@ def read_value(key: str, value: Any, kind: Any, error: type[SafebanditError]) ->
         raise error(f"{key} must be true or false, got {value!r}")
     if kind in (int, float):
         return read_number(key, value, kind, error)
-    return value
+    if isinstance(value, str) and not isinstance(value, Quoted) and _ARM_NUMBER.fullmatch(value):
+        return int(value[1:])
+    return str(value) if isinstance(value, Quoted) else value
+
+
+def _without_none(kind: Any, value: Any) -> Any:
+    """Of `float | None`, what a value that is not None must be."""
+    others = [each for each in get_args(kind) if each is not type(None)]
+    return others[0] if value is not None and len(others) == 1 and type(None) in get_args(kind) else kind
 
 
 def read_choice(key: str, value: Any, kind: type[IntEnum], error: type[SafebanditError]) -> IntEnum:

@@ -25,8 +25,8 @@ from safebandit.core.indices.interface import (
 class Schedule(IntEnum):
     """The posterior quantile that BayesUCB reads in round t of an arm with N plays.
 
-    `practical`: 1/(t+1), as simulated. `theory`: 1/(sqrt(8N) t), the simulated form of the analysed one.
-    `proof`: 1/(sqrt(8N) t log^3 t), as analysed (log t taken as at least 1).
+    `practical`: 1/(t+1). `theory`: 1/(sqrt(8N) t), as the paper simulates its theory. `proof`: 1/(sqrt(8N) t log^3 t),
+    as analysed (log t taken as at least 1).
     """
 
     practical = 0

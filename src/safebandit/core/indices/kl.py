@@ -24,10 +24,14 @@ from safebandit.core.streams import Stream
 
 
 class Level(IntEnum):
-    """The budget of a KL bound: log t as simulated, or log t + 3 log log t as analysed."""
+    """The budget of a KL bound: log t in practice, log t + 3 log log t in theory.
+
+    The words are those of `Schedule`; here what is simulated of the theory is what the proof has.
+    """
 
     practical = 0
     theory = 1
+    proof = 1
 
 
 @inlined

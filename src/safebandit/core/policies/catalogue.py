@@ -51,23 +51,29 @@ def named_policy(formula: str, source: str) -> Callable[[C], C]:
 
 
 @named_policy("play argmax U among arms with L <= alpha; U, L by KL-UCB", "Algorithm 1 with KL-UCB")
-def docb(level: Level = Level.practical, when_none: Any = None) -> DoublyOptimistic:
+def docb(
+    level: Level = Level.practical, when_none: Any = None, each_first: bool = True, head_start: int = 0
+) -> DoublyOptimistic:
     """Doubly optimistic confidence bounds."""
-    return DoublyOptimistic(KLUpper(level), KLLower(level), when_none)
+    return DoublyOptimistic(KLUpper(level), KLLower(level), when_none, each_first, head_start)
 
 
 @named_policy("play argmax of draws from Beta(R+1, N-R+1) among arms with L <= alpha; L by KL-UCB", "Algorithm 2")
-def topsi(level: Level = Level.practical, when_none: Any = None) -> DoublyOptimistic:
+def topsi(
+    level: Level = Level.practical, when_none: Any = None, each_first: bool = True, head_start: int = 0
+) -> DoublyOptimistic:
     """Thompson sampling with optimistic safety indices."""
-    return DoublyOptimistic(Thompson(), KLLower(level), when_none)
+    return DoublyOptimistic(Thompson(), KLLower(level), when_none, each_first, head_start)
 
 
 @named_policy(
     "play argmax of draws from Beta(R+1, N-R+1) among arms with Q(Beta(S, N-S+1), delta_t) <= alpha", "Algorithm 3"
 )
-def tsbu(schedule: Schedule = Schedule.practical, when_none: Any = None) -> DoublyOptimistic:
+def tsbu(
+    schedule: Schedule = Schedule.practical, when_none: Any = None, each_first: bool = False, head_start: int = 0
+) -> DoublyOptimistic:
     """Thompson sampling with BayesUCB."""
-    return DoublyOptimistic(Thompson(), BayesLower(schedule), when_none, each_first=False)
+    return DoublyOptimistic(Thompson(), BayesLower(schedule), when_none, each_first, head_start)
 
 
 @named_policy(
@@ -75,37 +81,45 @@ def tsbu(schedule: Schedule = Schedule.practical, when_none: Any = None) -> Doub
     "introduction: the fourth combination, left unstudied",
 )
 def klbayes(
-    level: Level = Level.practical, schedule: Schedule = Schedule.practical, when_none: Any = None
+    level: Level = Level.practical,
+    schedule: Schedule = Schedule.practical,
+    when_none: Any = None,
+    each_first: bool = True,
+    head_start: int = 0,
 ) -> DoublyOptimistic:
     """KL-UCB on rewards with BayesUCB on risks."""
-    return DoublyOptimistic(KLUpper(level), BayesLower(schedule), when_none)
+    return DoublyOptimistic(KLUpper(level), BayesLower(schedule), when_none, each_first, head_start)
 
 
 @named_policy(
     "play argmax of draws from Beta(R+1, N-R+1) among arms whose draw from Beta(S+1, N-S+1) is <= alpha",
     "appendix on a naive Thompson sampling based safety index",
 )
-def naive_ts(when_none: Any = None) -> DoublyOptimistic:
+def naive_ts(when_none: Any = None, each_first: bool = False, head_start: int = 0) -> DoublyOptimistic:
     """Thompson sampling for rewards and risks alike; linear regret when the best arm's risk is near alpha."""
-    return DoublyOptimistic(Thompson(), SampledRisk(0.0), when_none, each_first=False)
+    return DoublyOptimistic(Thompson(), SampledRisk(0.0), when_none, each_first, head_start)
 
 
 @named_policy(
     "as naive-ts, with draws <= alpha + slack * deviation * sqrt(log t)",
     "appendix on a naive Thompson sampling based safety index",
 )
-def slack_ts(slack: float = 0.25, when_none: Any = None) -> DoublyOptimistic:
+def slack_ts(
+    slack: float = 0.25, when_none: Any = None, each_first: bool = False, head_start: int = 0
+) -> DoublyOptimistic:
     """Naive sampling, with a slack in proportion to the risk posterior's standard deviation."""
-    return DoublyOptimistic(Thompson(), SampledRisk(slack), when_none, each_first=False)
+    return DoublyOptimistic(Thompson(), SampledRisk(slack), when_none, each_first, head_start)
 
 
 @named_policy(
     "play argmax U among arms with L <= alpha; U, L by K_inf of the outcomes' histogram",
     "ours with empirical KL-UCB (Cappe et al. 2013): for outcomes that vary less than bits",
 )
-def empirical_kl(level: Level = Level.practical, bins: int = 32, when_none: Any = None) -> DoublyOptimistic:
+def empirical_kl(
+    level: Level = Level.practical, bins: int = 32, when_none: Any = None, each_first: bool = True, head_start: int = 0
+) -> DoublyOptimistic:
     """Doubly optimistic confidence bounds from the whole law of the outcomes, not from their means alone."""
-    return DoublyOptimistic(EmpiricalUpper(level, bins), EmpiricalLower(level, bins), when_none)
+    return DoublyOptimistic(EmpiricalUpper(level, bins), EmpiricalLower(level, bins), when_none, each_first, head_start)
 
 
 class Evidence(IntEnum):
@@ -119,9 +133,11 @@ class Evidence(IntEnum):
     "play argmax max{ q : N [d(mean||q) + d_>(risk||alpha)] <= gamma_t } among arms with L <= alpha",
     "ours: one budget for both kinds of evidence, as in the lower bound",
 )
-def joint_kl(level: Level = Level.practical, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+def joint_kl(
+    level: Level = Level.practical, when_none: Any = None, each_first: bool = True, head_start: int = 0
+) -> DoublyOptimistic:
     """Doubly optimistic confidence bounds that share one budget; never looser than docb."""
-    return DoublyOptimistic(JointUpper(level), KLLower(level), when_none, head_start=head_start)
+    return DoublyOptimistic(JointUpper(level), KLLower(level), when_none, each_first, head_start)
 
 
 @named_policy(
@@ -129,29 +145,37 @@ def joint_kl(level: Level = Level.practical, head_start: int = 0, when_none: Any
     "ours: indexed minimum empirical divergence with risk",
 )
 def safe_imed(
-    evidence: Evidence = Evidence.tail, discount: float = 0.0, head_start: int = 0, when_none: Any = None
+    evidence: Evidence = Evidence.tail,
+    discount: float = 0.0,
+    when_none: Any = None,
+    each_first: bool = True,
+    head_start: int = 0,
 ) -> DoublyOptimistic:
     """The arm against which the least evidence speaks, of reward and risk together."""
     safety = BayesLower() if evidence == Evidence.tail else KLLower()
-    return DoublyOptimistic(IMED(discount), safety, when_none, head_start=head_start)
+    return DoublyOptimistic(IMED(discount), safety, when_none, each_first, head_start)
 
 
 @named_policy(
     "as tsbu; an arm whose drawn risk is above alpha loses its optimism: min(draw, mean)",
     "ours: Thompson sampling of both outcomes",
 )
-def joint_ts(soft: float = 0.0, head_start: int = 0, when_none: Any = None) -> DoublyOptimistic:
+def joint_ts(
+    soft: float = 0.0, when_none: Any = None, each_first: bool = False, head_start: int = 0
+) -> DoublyOptimistic:
     """Thompson sampling in which reward and risk must both look good; `soft` tests log t times as leniently."""
-    return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
+    return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first, head_start)
 
 
 @named_policy(
     "as joint-ts, with reward and risk drawn together from Dirichlet(1/2 + counts of both outcomes)",
     "ours: for outcomes that depend on each other",
 )
-def joint_dirichlet(soft: float = 1.0, head_start: int = 1_000, when_none: Any = None) -> DoublyOptimistic:
+def joint_dirichlet(
+    soft: float = 1.0, when_none: Any = None, each_first: bool = False, head_start: int = 1_000
+) -> DoublyOptimistic:
     """Thompson sampling that learns how reward and risk depend on each other; one risk."""
-    return DoublyOptimistic(JointDirichlet(soft), BayesLower(), when_none, each_first=False, head_start=head_start)
+    return DoublyOptimistic(JointDirichlet(soft), BayesLower(), when_none, each_first, head_start)
 
 
 @named_policy(

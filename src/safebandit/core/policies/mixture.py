@@ -48,7 +48,7 @@ class PolicyMixture(NamedTuple):
     reward: Any
     risk: Any
     safe_arm: Any = None
-    safe_risk: Any = None
+    safe_risk: float | None = None
     when_none: Any = None
     each_first: bool = True
 

@@ -1,18 +1,22 @@
-"""Policies as texts: a name of the catalogue or two indices, with parameters, read and written."""
+"""Policies as texts, read and written: a name of the catalogue, two indices, or a family, with parameters.
+
+tsbu:schedule=theory                                     the constructor `tsbu`, called with schedule="theory"
+kl-upper+sampled-risk:safety.slack=0.5,when_none=hold    a reward index and a safety index
+policy-mixture:reward=kl-upper,risk=kl-lower,risk.level=theory    any family, users' own included, by its fields
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from enum import IntEnum
+from typing import Any, get_type_hints
 
 from safebandit.core.indices import lower, upper
-from safebandit.core.naming import call, call_by_name, kebab, split_call
+from safebandit.core.naming import call, call_by_name, kebab, split_call, write_value
 from safebandit.core.policies.catalogue import POLICIES
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.interface import decide
 from safebandit.errors import PolicyError, suggest
-
-# What a policy written as two indices may be told beside their parameters.
-_PAIR_OPTIONS = ("when_none", "each_first", "head_start")
 
 
 def reward_indices() -> dict[str, type]:
@@ -25,47 +29,69 @@ def safety_indices() -> dict[str, type]:
     return {kebab(kind.__name__): kind for kind in lower.formulas}
 
 
+def families() -> dict[str, type]:
+    """Every family of policies by name, users' own included."""
+    return {kebab(kind.__name__): kind for kind in decide.formulas}
+
+
 def policy_from_text(text: str) -> Any:
-    """A policy by its name, or two indices joined by "+"; parameters after a colon.
+    """A policy by its name, or two indices joined by "+", or a family; parameters after a colon.
 
     >>> policy_from_text("tsbu:schedule=theory").safety.schedule.name
     'theory'
     >>> policy_from_text("kl-upper+sampled-risk:safety.slack=0.5,when_none=hold").safety.slack
     0.5
+    >>> policy_from_text("policy-mixture:reward=kl-upper,risk=kl-lower,safe_arm=#0").safe_arm
+    0
     """
-    name = text.partition(":")[0]
-    if "+" not in name:
-        return call_by_name(text, {key: entry.constructor for key, entry in POLICIES.items()}, "policy", PolicyError)
-    return _pair_from_text(text)
+    name = text.partition(":")[0].strip()
+    if "+" in name or (name in families() and name not in POLICIES):
+        return _family_from_text(text)
+    return call_by_name(text, {key: entry.constructor for key, entry in POLICIES.items()}, "policy", PolicyError)
 
 
-def _pair_from_text(text: str) -> DoublyOptimistic:
+def _family_from_text(text: str) -> Any:
     name, parameters = split_call(text, PolicyError)
-    reward_name, _, safety_name = name.partition("+")
-    groups: dict[str, dict[str, Any]] = {"reward": {}, "safety": {}, "": {}}
+    kind: Any = families().get(name, DoublyOptimistic)
+    if "+" in name:
+        parameters["reward"], _, parameters["safety"] = name.partition("+")
+    parts = _part_fields(kind)
+    groups: dict[str, dict[str, Any]] = {part: {} for part in ("", *parts)}
     for key, value in parameters.items():
         group, _, rest = key.rpartition(".")
         if group not in groups:
-            raise PolicyError(
-                f'parameter "{key}" must begin with "reward." or "safety.", or be one of {", ".join(_PAIR_OPTIONS)}'
-            )
+            others = [field for field in kind._fields if field not in parts]
+            begins = " or ".join(f'"{part}."' for part in parts) or "nothing"
+            raise PolicyError(f'parameter "{key}" must begin with {begins}, or be one of {", ".join(others)}')
         groups[group][rest] = value
-    reward = _index(reward_name, reward_indices(), "reward index", groups["reward"])
-    safety = _index(safety_name, safety_indices(), "safety index", groups["safety"])
-    for key in groups[""]:
-        if key not in _PAIR_OPTIONS:
-            raise PolicyError(f'unknown parameter "{key}"; {suggest(key, _PAIR_OPTIONS)}')
-    return call(DoublyOptimistic, {"reward": reward, "safety": safety, **groups[""]}, "policy", PolicyError)
+    for part in parts:
+        if part in groups[""]:
+            groups[""][part] = _part(part, str(groups[""][part]), groups[part])
+        elif groups[part]:
+            raise PolicyError(f'parameters of "{part}" are given, but not {part}= itself in "{text}"')
+    return call(kind, groups[""], "policy", PolicyError)
 
 
-def _index(name: str, known: Mapping[str, type], what: str, parameters: Mapping[str, Any]) -> Any:
+def _part_fields(kind: Any) -> list[str]:
+    """The fields of a family that hold indices: those without a default, or of a class that is a NamedTuple."""
+    hints, defaults = get_type_hints(kind), kind._field_defaults
+    return [
+        field
+        for field in kind._fields
+        if hasattr(hints[field], "_fields") or (field not in defaults and hints[field] is Any)
+    ]
+
+
+def _part(field: str, name: str, parameters: Mapping[str, Any]) -> Any:
+    what = f"{field} index"
+    known = {"reward": reward_indices(), "safety": safety_indices()}.get(field, reward_indices() | safety_indices())
     if name not in known:
         raise PolicyError(f'unknown {what} "{name}"; {suggest(name, known)}')
     return call(known[name], parameters, f'{what} "{name}"', PolicyError)
 
 
 def policy_to_text(policy: Any) -> str:
-    """The text that `policy_from_text` reads back as the same policy, for policies made of registered parts.
+    """The text that `policy_from_text` reads back as an equal policy, where all of its parts are registered.
 
     >>> from safebandit.core.indices import Schedule
     >>> from safebandit.core.policies import tsbu
@@ -73,36 +99,32 @@ def policy_to_text(policy: Any) -> str:
     ('tsbu', 'thompson+bayes-lower:safety.schedule=theory,each_first=false')
     """
     for name, entry in POLICIES.items():
-        if _same(entry.constructor(), policy):
+        if entry.constructor() == policy:
             return name
-    if not isinstance(policy, DoublyOptimistic):
-        return repr(policy)
-    parts = [f"reward.{text}" for text in _changed(policy.reward)]
-    parts += [f"safety.{text}" for text in _changed(policy.safety)]
-    parts += [f"when_none={_written(policy.when_none)}"] if policy.when_none is not None else []
-    parts += [] if policy.each_first else ["each_first=false"]
-    parts += [f"head_start={policy.head_start}"] if policy.head_start else []
-    name = f"{kebab(type(policy.reward).__name__)}+{kebab(type(policy.safety).__name__)}"
-    return f"{name}:{','.join(parts)}" if parts else name
+    if not hasattr(policy, "_fields") or kebab(type(policy).__name__) not in families():
+        raise PolicyError(f"a policy is a NamedTuple for which decide has a formula, got {policy!r}")
+    parts = _part_fields(type(policy))
+    inside = {part: kebab(type(getattr(policy, part)).__name__) for part in parts}
+    name = kebab(type(policy).__name__)
+    written = [f"{part}={inside[part]}" for part in parts]
+    if type(policy) is DoublyOptimistic:
+        name, written = f"{inside['reward']}+{inside['safety']}", []
+    for part in parts:
+        written += [f"{part}.{text}" for text in _changed_fields(getattr(policy, part), ())]
+    written += _changed_fields(policy, parts)
+    return f"{name}:{','.join(written)}" if written else name
 
 
-def _same(first: Any, second: Any) -> bool:
-    """Whether two values have the same types all through; as tuples, KLUpper() and BayesUpper() would be equal."""
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, tuple):
-        return len(first) == len(second) and all(map(_same, first, second))
-    return bool(first == second)
-
-
-def _written(arm: Any) -> str:
-    """An arm as `arm_number` reads it back: "#0" for a number, a name as it is, quoted where it has commas."""
-    if not isinstance(arm, str):
-        return f"#{arm}"
-    return f'"{arm}"' if set(arm) & {",", " ", "#"} else arm
-
-
-def _changed(index: Any) -> list[str]:
-    defaults = type(index)._field_defaults
-    changed = {key: value for key, value in index._asdict().items() if value != defaults.get(key)}
-    return [f"{key}={getattr(value, 'name', value)}" for key, value in changed.items()]
+def _changed_fields(value: Any, but: Any) -> list[str]:
+    """The fields that differ from their defaults, as texts."""
+    defaults, hints = value._field_defaults, get_type_hints(type(value))
+    changed = []
+    for key, field in value._asdict().items():
+        if key in but or (key in defaults and field == defaults[key]):
+            continue
+        kind = hints[key]
+        named = kind(field) if isinstance(kind, type) and issubclass(kind, IntEnum) else field
+        # Where any value may stand, a whole number is an arm's, and must be told from a name.
+        number = kind is Any and isinstance(field, int)
+        changed.append(f"{key}=#{field}" if number else f"{key}={write_value(named)}")
+    return changed
