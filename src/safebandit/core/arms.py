@@ -29,7 +29,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from safebandit.core.dispatch import inlined, substituted
+from safebandit.core.dispatch import both, inlined, substituted
 from safebandit.core.streams import Stream, Streams, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -182,6 +182,15 @@ def write(state: State, k: int, column: int, value: float) -> None:
 def written(state: State, k: int, column: int) -> float:
     """Read a number from the table of the decision."""
     return at(state.table, k * state.columns + column).value
+
+
+@both
+def fits(pending: int, plays: int, cap: int) -> bool:
+    """Whether one more unit of an arm may wait for a risk: no more than are known, or `cap` where that is more.
+
+    So units whose outcome is not known do not pile up on an untested arm.
+    """
+    return pending < cap or pending < plays
 
 
 @inlined

@@ -29,7 +29,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 import numba
 import platformdirs
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
@@ -200,6 +200,11 @@ def piece(function: F) -> F:
 def rare(function: F) -> F:
     """Compile a piece of a policy that is seldom needed, and so called: a copy in every caller would be for nothing."""
     return _njit(**{**WITHIN, "forceinline": False})(function)
+
+
+def both(function: F) -> F:
+    """Let compiled code call a plain function of numbers, which Python calls as it is."""
+    return register_jitable(function)
 
 
 def substituted(function: F) -> F:

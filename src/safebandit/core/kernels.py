@@ -96,6 +96,22 @@ def learn_outcome(policy: Any, state: State, k: int, j: int, play: int, value: f
     return bit
 
 
+@piece
+def learn_news(policy: Any, state: State, k: int, play: int, news: Numbers, known: Numbers) -> None:
+    """Count what is new of one play, its reward and then its risks, given what was known before; NaN is nothing."""
+    key = at(state.arms, k).key
+    for j in range(1 + state.risks):
+        if not np.isnan(news[j]):
+            learn_outcome(policy, state, k, j, play, news[j])
+    reward = known[0] if np.isnan(news[0]) else news[0]
+    for j in range(1, 1 + state.risks):
+        risk = known[j] if np.isnan(news[j]) else news[j]
+        if not (np.isnan(reward) or np.isnan(risk) or (np.isnan(news[0]) and np.isnan(news[j]))):
+            reward_bit = bernoulli_bit(key, outcome_draw(state, 0, play), reward)
+            risk_bit = bernoulli_bit(key, outcome_draw(state, j, play), risk)
+            learned_pair(policy, state, k, j, reward_bit, risk_bit)
+
+
 def _play_trials(  # noqa: C901
     policy: Any,
     search: Any,
@@ -176,21 +192,7 @@ def _decide(policy: Any, memory: Memory, t: int, times: int, counts: Counts) -> 
 
 
 def _learn(policy: Any, memory: Memory, k: int, play: int, news: Numbers, known: Numbers) -> None:
-    """Count what is new of one play, its reward and then its risks, given what was known before; NaN is nothing."""
-    state = state_of(memory, 0, False)
-    key = at(state.arms, k).key
-    for j in range(1 + state.risks):
-        if not np.isnan(news[j]):
-            learn_outcome(policy, state, k, j, play, news[j])
-    reward = known[0] if np.isnan(news[0]) else news[0]
-    for j in range(1, 1 + state.risks):
-        risk = known[j] if np.isnan(news[j]) else news[j]
-        if not (np.isnan(reward) or np.isnan(risk) or (np.isnan(news[0]) and np.isnan(news[j]))):
-            bits = (
-                bernoulli_bit(key, outcome_draw(state, 0, play), reward),
-                bernoulli_bit(key, outcome_draw(state, j, play), risk),
-            )
-            learned_pair(policy, state, k, j, bits[0], bits[1])
+    learn_news(policy, state_of(memory, 0, False), k, play, news, known)
 
 
 class Kernels(NamedTuple):

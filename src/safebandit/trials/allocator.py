@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, new_memory
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, fits, new_memory
 from safebandit.core.kernels import kernels_for
 from safebandit.core.policies import Setup, prepare, sizes
 from safebandit.core.streams import STATE, trial_streams
@@ -141,8 +141,8 @@ class Allocator:
 
     def _set_available(self, k: int) -> None:
         risks = self.memory.quantities[0, k, 1:]
-        most = np.maximum(self.pending_cap, risks["plays"])
-        self.memory.arms["available"][0, k] = bool((risks["pending"] < most).all())
+        counts = zip(risks["pending"].tolist(), risks["plays"].tolist(), strict=True)
+        self.memory.arms["available"][0, k] = all(fits(*count, self.pending_cap) for count in counts)
 
     @property
     def position(self) -> Position:

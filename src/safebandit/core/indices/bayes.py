@@ -20,6 +20,7 @@ from safebandit.core.indices.interface import (
     upper,
     width,
 )
+from safebandit.core.streams import Stream
 
 
 class Schedule(IntEnum):
@@ -83,7 +84,7 @@ def bayes_failures(seen: Seen) -> tuple[float, float]:
 
 
 @upper.register(BayesUpper)
-def bayes_upper_index(index: BayesUpper, seen: Seen, t: int) -> float:
+def bayes_upper_index(index: BayesUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == seen.ones:
         return 1.0
     failures, plays = bayes_failures(seen)
@@ -102,7 +103,7 @@ def bayes_lower_width(index: BayesLower) -> int:
 
 
 @start.register(BayesLower)
-def bayes_lower_start(index: BayesLower, own: Numbers) -> None:
+def bayes_lower_start(index: BayesLower, own: Numbers, alpha: float) -> None:
     own[0] = 1.0
     own[1] = 1.0
 
@@ -116,7 +117,7 @@ def bayes_lower_learn(index: BayesLower, seen: Seen, value: float, bit: int, alp
 
 
 @permits.register(BayesLower)
-def bayes_lower_permits(index: BayesLower, seen: Seen, t: int, alpha: float) -> bool:
+def bayes_lower_permits(index: BayesLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     """L <= alpha is P(Bin(N, alpha) >= S) >= delta_t: no quantile is needed."""
     return seen.own[0] >= risk_level(index.schedule, seen.plays, t, alpha)
 
@@ -130,7 +131,7 @@ def bayes_evidence(index: BayesLower, seen: Seen, alpha: float) -> float:
 
 
 @lower.register(BayesLower)
-def bayes_lower_index(index: BayesLower, seen: Seen, t: int, alpha: float) -> float:
+def bayes_lower_index(index: BayesLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.ones == 0:
         return 0.0
     return beta_quantile(seen.ones, seen.plays - seen.ones + 1, risk_level(index.schedule, seen.plays, t, alpha))

@@ -27,6 +27,7 @@ from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, steady, upper, width
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.indices.variance import next_moments
+from safebandit.core.streams import Stream
 
 SOURCE = "Waudby-Smith and Ramdas 2024, betting"
 LOG_TWO = 0.6931471805599453
@@ -89,7 +90,7 @@ def betting_lower_width(index: BettingLower) -> int:
 
 
 @start.register(BettingLower)
-def betting_lower_start(index: BettingLower, own: Numbers) -> None:
+def betting_lower_start(index: BettingLower, own: Numbers, alpha: float) -> None:
     for j in range(4):
         own[j] = 0.0
 
@@ -112,17 +113,17 @@ def betting_lower_learn(index: BettingLower, seen: Seen, value: float, bit: int,
 
 
 @permits.register(BettingLower)
-def betting_lower_permits(index: BettingLower, seen: Seen, t: int) -> bool:
+def betting_lower_permits(index: BettingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     return seen.own[2] <= budget(index.level, t)
 
 
 @evidence.register(BettingLower)
-def betting_evidence(index: BettingLower, seen: Seen) -> float:
+def betting_evidence(index: BettingLower, seen: Seen, alpha: float) -> float:
     return max(0.0, seen.own[2])
 
 
 @lower.register(BettingLower)
-def betting_lower_index(index: BettingLower, seen: Seen, t: int, alpha: float) -> float:
+def betting_lower_index(index: BettingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, budget(index.level, t)))
 
 
@@ -132,13 +133,13 @@ def betting_upper_width(index: BettingUpper) -> int:
 
 
 @start.register(BettingUpper)
-def betting_upper_start(index: BettingUpper, own: Numbers) -> None:
+def betting_upper_start(index: BettingUpper, own: Numbers, alpha: float) -> None:
     for j in range(2 + 2 * index.grid):
         own[j] = 0.0
 
 
 @learn.register(BettingUpper)
-def betting_upper_learn(index: BettingUpper, seen: Seen, value: float) -> None:
+def betting_upper_learn(index: BettingUpper, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own numbers: the mean of 1 - R and N V, then log W and the sum of kappa for r = j / grid."""
     own, y = seen.own, 1.0 - value
     mean = own[0]
@@ -157,7 +158,7 @@ def betting_upper_learn(index: BettingUpper, seen: Seen, value: float) -> None:
 
 
 @upper.register(BettingUpper)
-def betting_upper_index(index: BettingUpper, seen: Seen, t: int) -> float:
+def betting_upper_index(index: BettingUpper, seen: Seen, t: int, stream: Stream) -> float:
     """The mean of 1 - R is above every r up to the first that is not refuted.
 
     Between it and the one before, its own stakes say where. Only one point needs to be right, the first above the true

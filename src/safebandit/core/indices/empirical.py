@@ -19,6 +19,7 @@ from safebandit.core.indices.interface import (
     width,
 )
 from safebandit.core.indices.kl import Level, budget
+from safebandit.core.streams import Stream
 
 SOURCE = "Cappe, Garivier, Maillard, Munos and Stoltz 2013, empirical KL-UCB"
 
@@ -60,13 +61,13 @@ def empirical_width(index: EmpiricalUpper | EmpiricalLower) -> int:
 
 @start.register(EmpiricalUpper)
 @start.register(EmpiricalLower)
-def empirical_start(index: EmpiricalUpper | EmpiricalLower, own: Numbers) -> None:
+def empirical_start(index: EmpiricalUpper | EmpiricalLower, own: Numbers, alpha: float) -> None:
     for j in range(index.bins + 2):
         own[j] = 0.0
 
 
 @learn.register(EmpiricalUpper)
-def empirical_upper_learn(index: EmpiricalUpper, seen: Seen, value: float) -> None:
+def empirical_upper_learn(index: EmpiricalUpper, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """A reward counts by its distance from 1: an upper bound is a lower bound on that."""
     split_between(seen.own, index.bins, 1.0 - value)
 
@@ -79,7 +80,7 @@ def known_share(seen: Seen) -> float:
 
 @upper.register(EmpiricalUpper)
 @inlined
-def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int) -> float:
+def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
     share = budget(index.level, t) * known_share(seen) / seen.plays
@@ -94,18 +95,18 @@ def empirical_lower_learn(index: EmpiricalLower, seen: Seen, value: float, bit: 
 
 
 @permits.register(EmpiricalLower)
-def empirical_lower_permits(index: EmpiricalLower, seen: Seen, t: int) -> bool:
+def empirical_lower_permits(index: EmpiricalLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     """L <= alpha is N K_inf(P, alpha) <= gamma_t: no inversion is needed."""
     return seen.own[index.bins + 1] <= budget(index.level, t)
 
 
 @evidence.register(EmpiricalLower)
-def empirical_evidence(index: EmpiricalLower, seen: Seen) -> float:
+def empirical_evidence(index: EmpiricalLower, seen: Seen, alpha: float) -> float:
     return seen.own[index.bins + 1]
 
 
 @lower.register(EmpiricalLower)
-def empirical_lower_index(index: EmpiricalLower, seen: Seen, t: int) -> float:
+def empirical_lower_index(index: EmpiricalLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
     return empirical_lower(seen.own, index.bins, seen.plays, seen.mean, budget(index.level, t) / seen.plays)

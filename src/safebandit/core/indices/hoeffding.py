@@ -8,6 +8,7 @@ from typing import NamedTuple
 from safebandit.core.arms import Seen
 from safebandit.core.indices.interface import described, evidence, lower, steady, upper
 from safebandit.core.indices.kl import Level, budget
+from safebandit.core.streams import Stream
 
 
 @described(
@@ -31,7 +32,7 @@ class HoeffdingLower(NamedTuple):
 
 
 @upper.register(HoeffdingUpper)
-def hoeffding_upper_index(index: HoeffdingUpper, seen: Seen, t: int) -> float:
+def hoeffding_upper_index(index: HoeffdingUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same mean.
@@ -39,7 +40,7 @@ def hoeffding_upper_index(index: HoeffdingUpper, seen: Seen, t: int) -> float:
 
 
 @lower.register(HoeffdingLower)
-def hoeffding_lower_index(index: HoeffdingLower, seen: Seen, t: int) -> float:
+def hoeffding_lower_index(index: HoeffdingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
     return max(0.0, seen.mean - math.sqrt(budget(index.level, t) / (2.0 * seen.plays)))

@@ -9,6 +9,7 @@ from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Numbers, Seen, Stat
 from safebandit.core.bernoulli import divergence_below
 from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import charge, described, start, upper, width, write_indices
+from safebandit.core.streams import Stream
 
 
 @described(
@@ -32,7 +33,7 @@ def imed_width(index: IMED) -> int:
 
 
 @start.register(IMED)
-def imed_start(index: IMED, own: Numbers) -> None:
+def imed_start(index: IMED, own: Numbers, alpha: float) -> None:
     own[0] = 0.0
 
 
@@ -42,7 +43,7 @@ def imed_charge(index: IMED, seen: Seen, against: float) -> None:
 
 
 @upper.register(IMED)
-def imed_upper(index: IMED) -> float:
+def imed_upper(index: IMED, seen: Seen, t: int, stream: Stream) -> float:
     # There is no number of one arm alone: it is compared with the largest permissible mean.
     return math.nan
 

@@ -12,6 +12,7 @@ from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bernoulli import kl_upper
 from safebandit.core.indices.interface import charge, described, start, steady, upper, width
 from safebandit.core.indices.kl import Level, budget
+from safebandit.core.streams import Stream
 
 
 @described("U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }", "ours: section 4, the lower bound's sum")
@@ -27,7 +28,7 @@ def _keeps_evidence(index: JointUpper) -> int:
 
 
 @start.register(JointUpper)
-def _starts_without_evidence(index: JointUpper, own: Numbers) -> None:
+def _starts_without_evidence(index: JointUpper, own: Numbers, alpha: float) -> None:
     own[0] = 0.0
 
 
@@ -37,7 +38,7 @@ def _notes_evidence(index: JointUpper, seen: Seen, against: float) -> None:
 
 
 @upper.register(JointUpper)
-def joint_upper_index(index: JointUpper, seen: Seen, t: int) -> float:
+def joint_upper_index(index: JointUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
     return kl_upper(seen.mean, (budget(index.level, t) - seen.own[0]) / (seen.plays + seen.pending))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import described, evidence, learn, lower, start, steady, upper, width
+from safebandit.core.streams import Stream
 
 SOURCE = "Audibert, Munos and Szepesvari 2009, UCB-V"
 
@@ -63,14 +64,14 @@ def variance_width(index: VarianceUpper | VarianceLower) -> int:
 
 @start.register(VarianceUpper)
 @start.register(VarianceLower)
-def variance_start(index: VarianceUpper | VarianceLower, own: Numbers) -> None:
+def variance_start(index: VarianceUpper | VarianceLower, own: Numbers, alpha: float) -> None:
     own[0] = 0.0
     own[1] = 0.0
 
 
 @learn.register(VarianceUpper)
 @learn.register(VarianceLower)
-def variance_learn(index: VarianceUpper | VarianceLower, seen: Seen, value: float) -> None:
+def variance_learn(index: VarianceUpper | VarianceLower, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own numbers are its mean and N V, carried from play to play so that nothing cancels."""
     mean, squares = next_moments(seen.own[0], seen.own[1], seen.plays, value)
     seen.own[0] = mean
@@ -78,7 +79,7 @@ def variance_learn(index: VarianceUpper | VarianceLower, seen: Seen, value: floa
 
 
 @upper.register(VarianceUpper)
-def variance_upper_index(index: VarianceUpper, seen: Seen, t: int) -> float:
+def variance_upper_index(index: VarianceUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same mean and variance.
@@ -86,7 +87,7 @@ def variance_upper_index(index: VarianceUpper, seen: Seen, t: int) -> float:
 
 
 @lower.register(VarianceLower)
-def variance_lower_index(index: VarianceLower, seen: Seen, t: int) -> float:
+def variance_lower_index(index: VarianceLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
     return max(0.0, seen.mean - _width(index.zeta, index.c, seen.own[1], seen, seen.plays, t))
