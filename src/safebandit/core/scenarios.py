@@ -75,8 +75,8 @@ def empty_runs(runs: int, arms: int, risks: int) -> Runs:
 class Book(NamedTuple):
     """What is written down during a run.
 
-    Every unit; its outcome (first layer) and what is known of it (second); what is new; of each thing that is due, which
-    one is due behind it; of each arrival that is near, the first and the last of them; the clock.
+    Every unit; its outcome (first layer) and what is known of it (second); what is new; of each thing that is due,
+    which one is due behind it; of each arrival that is near, the first and the last of them; the clock.
     """
 
     units: Records

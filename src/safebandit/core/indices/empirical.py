@@ -79,7 +79,6 @@ def known_share(seen: Seen) -> float:
 
 
 @upper.register(EmpiricalUpper)
-@inlined
 def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0

@@ -12,7 +12,7 @@ from safebandit.core.bernoulli import binomial_tail, kl_exceeds, kl_upper_from
 from safebandit.core.dispatch import generic, inlined
 from safebandit.core.empirical import evidence_above
 from safebandit.core.indices.bayes import BayesUpper, bayes_failures, quantile_level
-from safebandit.core.indices.empirical import EmpiricalUpper, empirical_upper_index, known_share
+from safebandit.core.indices.empirical import EmpiricalUpper, known_share
 from safebandit.core.indices.interface import upper
 from safebandit.core.indices.joint import JointUpper
 from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk, budget
@@ -157,6 +157,6 @@ def empirical_line(index: EmpiricalUpper, seen: Seen, t: int, u: float, stream: 
     # At first the budget of the level `theory` is not concave.
     if seen.plays == 0 or t < 6:
         return 1.0, 0.0, 8 * t
-    rise = u - empirical_upper_index(index, seen, t // 2)
+    rise = u - upper(index, seen, t // 2, stream)
     slope = (rise if rise > 0.0 else 0.0) / (math.log(t) - math.log(t // 2))
     return u - slope * math.log(t), slope, 8 * t
