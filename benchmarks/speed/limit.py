@@ -10,34 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import Counts, Memory, Numbers, at, new_memory, state_of
+from safebandit.core.arms import Counts, Numbers, new_memory
 from safebandit.core.dispatch import compiled
-from safebandit.core.policies import begin, choose, learn_reward, learn_risk, widths
+from safebandit.core.kernels import Costs, empty_trials, kernels_for
+from safebandit.core.laws import draw_reward, draw_risk
+from safebandit.core.policies import sizes
+from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import trial_streams
-from safebandit.problems import Instance, draw_reward, draw_risk
+from safebandit.problems import Instance
 from safebandit.simulation.execution import ready_for
 from speed.problems import SEED
 
-# TSBU is followed for about so long, in slices of so many rounds; what it played by then is told again and again.
-PATIENCE = 2.0
-SLICE = 2_000
-
-
-@compiled
-def _play_on(policy: Any, law: Any, limits: Any, memory: Memory, outcomes: Any, done: int, out: Any) -> None:
-    """The arms that a policy plays next, after so many rounds."""
-    state = state_of(memory)
-    if done == 0:
-        begin(policy, state, limits)
-    for i in range(len(out)):
-        k, _ = choose(policy, state, done + i + 1, limits)
-        play = at(state.first, k).asked
-        at(state.first, k).asked = play + 1
-        reward, mark = draw_reward(law, k, outcomes[k])
-        risk = draw_risk(law, k, 0, mark, outcomes[k])
-        learn_reward(policy, state, k, play, reward, limits)
-        learn_risk(policy, state, k, 0, play, risk, limits)
-        out[i] = k
+# So many rounds of TSBU are followed; what it played by then is told again and again.
+FOLLOWED = 50_000
 
 
 @compiled
@@ -45,25 +30,26 @@ def _bare_loop(law: Any, outcomes: Any, played: Any, plays: Any, rewards: Any, r
     """Draw the outcomes of given arms and count them, in one trial after another."""
     for i in range(outcomes.shape[0]):
         for k in played:
-            reward, mark = draw_reward(law, k, outcomes[i, k])
-            risk = draw_risk(law, k, 0, mark, outcomes[i, k])
+            reward, place = draw_reward(law, k, outcomes[i, k])
+            risk = draw_risk(law, k, 0, place, outcomes[i, k])
             plays[k] += 1
             rewards[k] += reward
             risks[k] += risk
 
 
-def played_arms(instance: Instance, policy: str, *, horizon: int, patience: float = PATIENCE) -> Counts:
-    """The arms that a policy plays in trial 0, in order, as far as it gets in so many seconds."""
-    ready = ready_for(policy, instance)
-    random = trial_streams(SEED, 0, len(instance.mu))
-    memory = new_memory(random.keys, random.policy, widths(ready))
-    out = np.zeros(horizon, np.int64)
-    done, began = 0, time.thread_time()
-    while done < horizon and (done == 0 or time.thread_time() - began < patience):
-        part = out[done : done + SLICE]
-        _play_on(ready, instance.law, instance.limits, memory, random.arms, done, part)
-        done += len(part)
-    return out[:done]
+def played_arms(instance: Instance, policy: str, *, horizon: int) -> Counts:
+    """The arms that a policy plays in trial 0, in order: read off costs that name the arm."""
+    ready, count, rounds = ready_for(policy, instance), len(instance.mu), min(horizon, FOLLOWED)
+    random, search = trial_streams(SEED, 0, count), search_for(ready)
+    memory = new_memory(random.keys[None], random.policy, instance.limits, sizes(ready, count, len(instance.limits)))
+    out = empty_trials(1, rounds, count, len(instance.limits))
+    costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
+    work, notes = (np.zeros(shape, kind) for shape, kind in zip(((1, count), 1), notes_of(search), strict=True))
+    kernels_for(ready, instance.law).play_trials(
+        ready, search, instance.law, costs, np.arange(1, rounds + 1), memory, work, notes, random.arms[None], out,
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+    return np.diff(out.regret[0], prepend=0.0).astype(np.int64) - 1
 
 
 class Played(NamedTuple):

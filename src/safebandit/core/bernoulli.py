@@ -88,6 +88,10 @@ def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:
         return p
     if p <= 0.0:
         return -math.expm1(-budget)
+    if p < start < 1.0:
+        step = (divergence(p, start) - budget) * start * (1.0 - start) / (start - p)
+        if abs(step) <= close * (start - p) and abs(step) <= close * (1.0 - start):
+            return start - step
     # Right of the root, by Pinsker's inequality and, for small p, by Bernstein's.
     highest = p + math.sqrt(0.5 * budget)
     other = p + budget + math.sqrt(budget * (budget + 2.0 * p))

@@ -27,6 +27,7 @@ from safebandit.core.streams import Streams, bernoulli_bit
 
 # How often a running trial looks whether it should stop.
 STOP_EVERY = 1 << 16
+FIRST: Any = np.int64(0)
 
 
 class Costs(NamedTuple):
@@ -149,15 +150,11 @@ def _play_trials(  # noqa: C901
                 play = arm.asked
                 arm.asked = play + 1
                 reward, place = draw_reward(law, k, outcomes[i, k])
-                value, reward_bit = reward, 0
-                for j in range(1 + state.risks):
-                    if j > 0:
-                        value = draw_risk(law, k, j - 1, place, outcomes[i, k])
-                    bit = learn_outcome(policy, state, k, j, play, value)
-                    if j == 0:
-                        reward_bit = bit
-                    else:
-                        learned_pair(policy, state, k, j, reward_bit, bit)
+                reward_bit = learn_outcome(policy, state, k, FIRST, play, reward)
+                for j in range(1, 1 + state.risks):
+                    risk = draw_risk(law, k, j - 1, place, outcomes[i, k])
+                    risk_bit = learn_outcome(policy, state, k, j, play, risk)
+                    learned_pair(policy, state, k, j, reward_bit, risk_bit)
                 t += 1
             out.regret[i, c] = costs.hold * held
             for k in range(count):

@@ -83,7 +83,6 @@ def _least(state: State, work: Any, notes: Any, last: int, forgiven: float, late
         _draw_line(state, work, last, m, later)
     if ahead.arm >= 0:
         least = -imed_cost(quantity(state, ahead.arm, REWARD), m, forgiven)
-        _draw_line(state, work, ahead.arm, m, later)
         if least > (floor if floor > ahead.second else ahead.second) + MARGIN:
             return ahead.arm
         floor = least if least > floor else floor

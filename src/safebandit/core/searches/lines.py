@@ -98,10 +98,11 @@ def _largest(index: Any, state: State, work: Any, notes: Any, t: int, last: int)
             return last
         floor = _draw_line(index, state, work, notes, last, t, x)
     if ahead.arm >= 0:
-        reach = _draw_line(index, state, work, notes, ahead.arm, t, x)
-        if reach > (floor if floor > ahead.second else ahead.second) + MARGIN:
+        bar = floor if floor > ahead.second else ahead.second
+        if exceeds(index, quantity(state, ahead.arm, REWARD), t, bar + MARGIN, state.stream):
             return ahead.arm
-        floor = max(floor, reach)
+        reach = _draw_line(index, state, work, notes, ahead.arm, t, x)
+        floor = reach if reach > floor else floor
     # With no number to compare with, closed arms would not stay behind.
     return _compare(index, state, work, notes, t, x, floor - MARGIN if floor > -np.inf else -np.inf)
 
