@@ -132,7 +132,7 @@ def _play_trials(  # noqa: C901
     """
     count = memory.arms.shape[1]
     for i in range(memory.arms.shape[0]):
-        state = state_of(memory, i, False)
+        state, first_work, own_notes = state_of(memory, i, False), work[i, 0], notes[i]
         begin(policy, state)
         t, rounds, none_permissible, held = 1, 0, 0, 0
         for c in range(checkpoints.shape[0]):
@@ -140,7 +140,7 @@ def _play_trials(  # noqa: C901
                 if rounds % STOP_EVERY == 0 and stop[0] != 0:
                     return i
                 rounds += 1
-                k, none = find(search, policy, state, work[i, 0], notes[i], t)
+                k, none = find(search, policy, state, first_work, own_notes, t)
                 none_permissible += none
                 if k < 0:
                     # A round without a play does not move the clock: waiting never loosens the limit.
