@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from safebandit.files import written_whole
 from safebandit.problems.limits import show_alpha
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def save_result(result: Result, folder: Path) -> None:
 
     path = result.save(folder / "result.parquet")
     rows = result.summary_rows()
-    with (folder / "summary.csv").open("w", newline="", encoding="utf-8") as file:
+    with written_whole(folder / "summary.csv") as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["policy", *(" ".join(column) for column in next(iter(rows.values())))])
         writer.writerows([policy, *row.values()] for policy, row in rows.items())

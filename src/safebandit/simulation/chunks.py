@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 
 from safebandit.core.kernels import Trials
 from safebandit.errors import ResultError
+from safebandit.files import written_whole
 from safebandit.simulation.collecting import Keeper
 from safebandit.simulation.results import Specification
 from safebandit.sources import sources
@@ -76,14 +76,8 @@ class Shelf:
         columns: dict[str, Any] = chunk.trials._asdict()
         np.savez(content, seconds=chunk.seconds, **columns)
         data = content.getvalue()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f"{chunk.first}-{chunk.end}.chunk"
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
+        with written_whole(self.folder / f"{chunk.first}-{chunk.end}.chunk") as partial:
             partial.write_bytes(hashlib.sha256(data).digest() + data)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def find(self, wanted: range) -> list[KeptChunk]:
         """The kept trials among those wanted, each once and in order, however they were cut; damaged files are none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from safebandit.core.arms import Counts, Numbers
 from safebandit.core.kernels import Trials
 from safebandit.errors import ResultError, suggest
+from safebandit.files import written_whole
 from safebandit.problems import Instance
 from safebandit.problems.limits import write_alpha
 from safebandit.simulation.collecting import Kept, summaries_in, trials_in
@@ -252,13 +252,8 @@ class Result:
         import pyarrow.parquet as pq
 
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
+        with written_whole(path) as partial:
             pq.write_table(self._table(), partial)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
     def _table(self) -> pa.Table:

@@ -12,7 +12,7 @@ from safebandit.core.kernels import Trials
 from safebandit.errors import SafebanditError
 from safebandit.simulation.results import Result, Specification
 from safebandit.sources import sources
-from safebandit.studies.report import write_text
+from safebandit.files import write_text
 
 
 class Store:

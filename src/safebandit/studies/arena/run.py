@@ -26,7 +26,7 @@ from safebandit.studies.arena.leaderboard import (
 )
 from safebandit.studies.arena.plan import BASELINE, Settings, make_plan
 from safebandit.studies.arena.play import Tracker, play
-from safebandit.studies.report import write_text
+from safebandit.files import write_text
 from safebandit.version import __version__
 
 
