@@ -82,8 +82,8 @@ def _print_list(tasks: list[Task]) -> None:
     for heading, justify in (("instance", "left"), ("group", "left"), ("why it is there", "left"), ("rounds", "right")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for task in tasks:
-        table.add_row(task.entry.name, task.entry.group, task.entry.reason, f"{task.rounds:,}")
-    table.add_row("", "", f"all {len(tasks)}", f"{sum(task.rounds for task in tasks):,}")
+        table.add_row(task.entry.name, task.entry.group, task.entry.reason, f"{task.simulation.rounds:,}")
+    table.add_row("", "", f"all {len(tasks)}", f"{sum(task.simulation.rounds for task in tasks):,}")
     console().print(table)
 
 

@@ -1,4 +1,8 @@
-"""Requests to a service, sent again where that is safe, for as long as there is patience."""
+"""Requests to a service, sent again where that is safe, for as long as there is patience.
+
+By hand: the retries of `stamina` end after the time that is given, not before it, so that they would sleep through a
+Retry-After that is longer than the patience.
+"""
 
 from __future__ import annotations
 

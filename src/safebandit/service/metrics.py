@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -42,16 +44,23 @@ class Metrics:
 
     def text(self, pending: dict[str, int]) -> bytes:
         """All of it, as Prometheus reads it; pending units are those that the record has now."""
+        everyone = CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-            everyone = CollectorRegistry()
             MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         else:
-            everyone = self._registry
-        # Read when asked for, not counted: every process gives the same numbers, so they are not added up.
-        return generate_latest(everyone) + _gauge("safebandit_pending_units", "Units waited for.", pending)
+            everyone.register(self._registry)
+        everyone.register(_Pending(pending))
+        return generate_latest(everyone)
 
 
-def _gauge(name: str, about: str, values: dict[str, int]) -> bytes:
-    lines = [f"# HELP {name} {about}", f"# TYPE {name} gauge"]
-    lines += [f'{name}{{trial="{trial}"}} {value}' for trial, value in values.items()]
-    return "\n".join([*lines, ""]).encode()
+class _Pending:
+    """Units by trial, read and not counted: every process gives the same numbers, so they are not added up."""
+
+    def __init__(self, units: dict[str, int]) -> None:
+        self._units = units
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily("safebandit_pending_units", "Units waited for.", labels=["trial"])
+        for trial, count in self._units.items():
+            family.add_metric([trial], count)
+        yield family

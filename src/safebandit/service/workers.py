@@ -1,4 +1,8 @@
-"""Several processes on one socket: each is a whole service; one that dies is replaced, and all stop with the parent."""
+"""Several processes on one socket: each is a whole service; one that dies is replaced, and all stop with the parent.
+
+Uvicorn's own supervisor would not do: its workers outlive a parent that is killed, and it does not say whether all of
+them stopped as they should.
+"""
 
 from __future__ import annotations
 

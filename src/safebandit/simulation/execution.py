@@ -47,6 +47,14 @@ class Step(NamedTuple):
     what: str
 
 
+def part_of(progress: Progress | None, done: int, total: int, what: str = "") -> Progress | None:
+    """Who is told of a part of the work, as progress through the whole: `done` rounds of `total` came before it."""
+    if progress is None:
+        return None
+    name = f"{what}: " if what else ""
+    return lambda step: progress(Step(done + step.done, total, f"{name}{step.what}"))
+
+
 class Job(NamedTuple):
     """All that the trials of one policy share; it can be sent to another process."""
 

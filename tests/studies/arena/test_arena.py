@@ -13,11 +13,10 @@ from safebandit.core.policies import POLICIES
 from safebandit.errors import InstanceError, PolicyError, SimulationError
 from safebandit.simulation.results import Result
 from safebandit.simulation.summaries import METRICS
+from safebandit.sources import sources
 from safebandit.studies.arena import COLLECTION, run_arena
-from safebandit.studies.arena.kept import sources
 from safebandit.studies.arena.leaderboard import STATISTICS
-from safebandit.studies.arena.plan import Settings, least_risky_arm, make_plan
-from safebandit.studies.arena.play import checkpoints
+from safebandit.studies.arena.plan import Settings, checkpoints, least_risky_arm, make_plan
 
 SOME = ["two-arm-example", "policy-case-1", "dominated-two", "random-3"]
 
@@ -134,7 +133,7 @@ def test_other_runs_are_not_mistaken_for_this_one(change, tmp_path, monkeypatch,
     settings = {"horizon": 100, "trials": 3, "seed": 1, "out": tmp_path}
     run_arena(SOME[:1], ["docb"], **settings)
     if change == "sources":
-        monkeypatch.setattr("safebandit.studies.arena.kept.sources", lambda: "other")
+        monkeypatch.setattr("safebandit.studies.saved.sources", lambda: "other")
     elif change == "cut short":
         path = tmp_path / "runs" / f"{SOME[0]}.parquet"
         path.write_bytes(path.read_bytes()[:500])

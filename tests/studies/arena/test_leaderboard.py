@@ -22,8 +22,7 @@ from safebandit.studies.arena.leaderboard import (
     sample,
     standing,
 )
-from safebandit.studies.arena.plan import Settings, make_plan
-from safebandit.studies.arena.play import checkpoints
+from safebandit.studies.arena.plan import Settings, checkpoints, make_plan
 
 PLAIN = {
     "mean": np.mean,

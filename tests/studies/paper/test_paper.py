@@ -44,7 +44,7 @@ def test_the_settings_are_the_papers():
     assert {settings[f"naive-{i}"] for i in range(10)} == {settings["slack"]} == {(200, 10_000)}
     assert [RUNS[f"naive-{i}"].alpha for i in range(10)] == pytest.approx([0.5 + i / 50 for i in range(10)], abs=1e-12)
     assert RUNS["slack"].policies == tuple(f"slack-ts:slack={2.0**i:g}" for i in range(-3, 4))
-    assert sum(run.rounds() for run in RUNS.values()) == 324_000_000
+    assert sum(run.simulation().rounds for run in RUNS.values()) == 324_000_000
 
 
 def test_plotted_numbers_are_the_simulated_ones(made):

@@ -198,6 +198,7 @@ def _outcome(request: Request, trial: str, form: FormData) -> dict[str, Any]:
     return {"reward": number(form, "reward", "reward"), "risk": known or None}
 
 
+# By hand: Pydantic models of these forms would be longer, as every mistake needs a message in our words anyway.
 def text(form: FormData, field: str) -> str:
     """What a field says."""
     value = form.get(field, "")

@@ -2,7 +2,8 @@
 
 Ratios of all statistics get their intervals from one bootstrap over trials, which are resampled in pairs: unlike the
 delta method it serves quantiles too, and keeps the skew that rare long runs give to a mean. The interval of a worst
-trial is a rough one: no resample can be worse than the worst that was seen.
+trial is a rough one: no resample can be worse than the worst that was seen. scipy.stats.bootstrap gives the same
+intervals, as the tests say, but resamples the baseline anew for every policy, which takes more than twice as long.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from safebandit.problems.theory import bounds_of
 from safebandit.simulation.results import Result
 from safebandit.simulation.summaries import METRICS
 from safebandit.studies.arena.collection import at_limit
-from safebandit.studies.arena.plan import Task
-from safebandit.studies.arena.play import DECADE
+from safebandit.studies.arena.plan import DECADE, Task
 
 STATISTICS = ("mean", "median", "q99", "worst")
 RESAMPLES = 2_000

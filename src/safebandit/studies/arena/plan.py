@@ -16,9 +16,12 @@ from safebandit.problems import Instance
 from safebandit.simulation.execution import ready_for
 from safebandit.simulation.simulate import Policies, at_least, name_policies
 from safebandit.studies.arena.collection import Entry, chosen_entries
+from safebandit.studies.play import Simulation
 
 BASELINE = "tsbu"
 QUICK_HORIZON, QUICK_TRIALS = 300, 4
+# The growth of regret is measured over the last tenfold of the rounds.
+DECADE, PER_DECADE = 10, 5
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,20 @@ class Task:
     cannot: Mapping[str, str]
 
     @property
-    def rounds(self) -> int:
-        """How many rounds it takes."""
-        return self.horizon * self.trials * len(self.policies)
+    def simulation(self) -> Simulation:
+        """What is simulated."""
+        times = checkpoints(self.horizon)
+        return Simulation(self.entry.name, self.entry.instance, self.policies, self.horizon, self.trials, times)
+
+
+def checkpoints(horizon: int) -> list[int]:
+    """Five rounds in every tenfold, counted back from the horizon.
+
+    >>> checkpoints(1000)[-6:]
+    [100, 158, 251, 398, 631, 1000]
+    """
+    times = {round(horizon * DECADE ** (-k / PER_DECADE)) for k in range(PER_DECADE * len(str(horizon)))}
+    return sorted(times - {0})
 
 
 def make_plan(instances: Sequence[str], policies: Policies | None, settings: Settings) -> list[Task]:

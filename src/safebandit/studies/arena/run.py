@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safebandit.simulation.execution import Progress
+from safebandit.files import write_text
+from safebandit.simulation.execution import Progress, part_of
 from safebandit.simulation.simulate import Policies, at_least
-from safebandit.studies.arena.kept import Store
 from safebandit.studies.arena.leaderboard import (
     CONFIDENCE,
     RESAMPLES,
@@ -25,8 +25,8 @@ from safebandit.studies.arena.leaderboard import (
     standing_to_dict,
 )
 from safebandit.studies.arena.plan import BASELINE, Settings, make_plan
-from safebandit.studies.arena.play import Tracker, play
-from safebandit.files import write_text
+from safebandit.studies.play import play_or_load
+from safebandit.studies.saved import SavedResults
 from safebandit.version import __version__
 
 
@@ -93,13 +93,16 @@ def run_arena(
     tasks = make_plan(instances, policies, settings)
     if workers is not None:
         at_least("workers", workers, 1, "threads")
-    store = Store(None if out is None else Path(out) / "runs")
-    tracker = Tracker(progress, tasks)
+    saved = SavedResults(None if out is None else Path(out) / "runs")
+    done, total = 0, sum(task.simulation.rounds for task in tasks)
     standings: list[Standing] = []
     interrupted = False
     for task in tasks:
         try:
-            result = play(task, seed=seed, store=store, workers=workers, executor=executor, tracker=tracker)
+            result = play_or_load(
+                task.simulation, seed=seed, saved=saved, workers=workers, executor=executor,
+                progress=part_of(progress, done, total, task.entry.name),
+            )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -107,6 +110,7 @@ def run_arena(
         if interrupted:
             break
         standings.append(standing(task, result, baseline))
+        done += task.simulation.rounds
     if not standings:
         raise KeyboardInterrupt("interrupted before any instance was finished")
     labels = [*tasks[0].policies, *tasks[0].cannot]
