@@ -12,9 +12,10 @@ import numpy as np
 
 from safebandit.core.arms import Counts, Memory, Numbers, at, new_memory, state_of
 from safebandit.core.dispatch import compiled
+from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies import begin, choose, learn_reward, learn_risk, widths
 from safebandit.core.streams import trial_streams
-from safebandit.problems import Instance, draw_reward, draw_risk
+from safebandit.problems import Instance
 from safebandit.simulation.execution import ready_for
 from speed.problems import SEED
 

@@ -1,18 +1,8 @@
-"""Instances: supposed truths to simulate. `instance` has the class, `named` those with a name."""
+"""Supposed truths: instances by means, from data or by name, their limits of risk, and what theory says of them.
 
-from safebandit.core.laws import BernoulliPairs, BetaLaws, FiniteLaws, draw, draw_reward, draw_risk
-from safebandit.problems.instance import Instance
-from safebandit.problems.named import NAMED, as_instance, instance_by_name
+Names are imported when they are first used: limits of risk are read where nothing is simulated, too.
+"""
 
-__all__ = [
-    "NAMED",
-    "BernoulliPairs",
-    "BetaLaws",
-    "FiniteLaws",
-    "Instance",
-    "as_instance",
-    "draw",
-    "draw_reward",
-    "draw_risk",
-    "instance_by_name",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
