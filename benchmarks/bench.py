@@ -62,7 +62,7 @@ def _service(size: Size) -> dict[str, Any]:
 
 
 def _told(section: str, figures: Iterable[R]) -> Iterator[R]:
-    """The same figures; who waits sees where the run is."""
+    """Pass figures on; who waits sees where the run is."""
     if not sys.stderr.isatty():
         yield from figures
         return

@@ -46,10 +46,10 @@ def arena(
     """Compare all policies on a fixed collection of instances, in pairs, and write a leaderboard."""
     from safebandit.cli.show import print_json, progress_bar
     from safebandit.studies.arena import run_arena
-    from safebandit.studies.arena.plan import Settings, make_plan
+    from safebandit.studies.arena.plan import ArenaSettings, make_plan
 
     if list_only:
-        _print_list(make_plan(instance or [], policy or None, Settings(baseline, horizon, trials, seed, quick)))
+        _print_list(make_plan(instance or [], policy or None, ArenaSettings(baseline, horizon, trials, seed, quick)))
         return 0
     folder = out or Path("results") / ("arena-quick" if quick else "arena")
     try:

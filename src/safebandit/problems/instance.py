@@ -178,7 +178,7 @@ class Instance:
         return Instance(law, mu, means, limits, names, name, {"kind": kind, **plain}, allow_infeasible, of_risks)
 
     def with_alpha(self, alpha: AnyAlpha) -> Instance:
-        """The same arms at another tolerated risk: one number for every risk, or one each."""
+        """An instance of these arms at another tolerated risk: one number for every risk, or one each."""
         return replace(self, alpha=plain_alpha(read_limits(alpha, len(self.limits))))
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 
 from safebandit.service.guards import KEY_ID
 from safebandit.service.keys import PERMISSIONS, Key, Keys
-from safebandit.service.problems import RefusedError
+from safebandit.service.refusals import RefusedError
 
 COOKIE = "safebandit_session"
 # Only for the OpenAPI document; the header is read below, where the answers say what is wrong.

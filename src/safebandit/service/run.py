@@ -14,8 +14,8 @@ import uvicorn
 from safebandit.errors import RecordError
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
-from safebandit.service.limits import Limits
 from safebandit.service.logs import log_to_stderr
+from safebandit.service.rates import RateLimits
 from safebandit.trials.record.database import read_url
 from safebandit.trials.record.ledger import Ledger
 
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     port: int
 
 
-def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], None]) -> int:
+def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str], None]) -> int:
     """Serve until a signal comes; the exit status. What people need to know is said once, when it can be reached."""
     log_to_stderr()
     loopback = _is_loopback(place.host)
@@ -49,14 +49,14 @@ def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], No
         if workers > 1:
             from safebandit.service.workers import supervise
 
-            return supervise(place.database, listener, workers=workers, limits=limits)
-        return serve_here(place.database, listener, limits)
+            return supervise(place.database, listener, workers=workers, rates=rates)
+        return serve_here(place.database, listener, rates)
 
 
-def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
+def serve_here(database: str, listener: socket.socket, rates: RateLimits) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
     config = uvicorn.Config(
-        create_app(database, limits=limits),
+        create_app(database, rates=rates),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -16,16 +16,16 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from safebandit.service.limits import Limits
 from safebandit.service.logs import log, log_to_stderr
+from safebandit.service.rates import RateLimits
 
 
-def supervise(database: str, listener: socket.socket, *, workers: int, limits: Limits) -> int:
+def supervise(database: str, listener: socket.socket, *, workers: int, rates: RateLimits) -> int:
     """Keep this many processes serving until a signal comes; 0 if all of them stopped as they should."""
     with tempfile.TemporaryDirectory(prefix="safebandit-metrics-") as folder:
         # Processes add up their numbers in files here, so that any of them can answer for all.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        return _Supervisor((database, listener, limits), workers).run()
+        return _Supervisor((database, listener, rates), workers).run()
 
 
 class _Supervisor:
@@ -78,7 +78,7 @@ def _forget(process: SpawnProcess) -> None:
         mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
-def _work(alive: Connection, database: str, listener: socket.socket, limits: Limits) -> None:
+def _work(alive: Connection, database: str, listener: socket.socket, rates: RateLimits) -> None:
     """One worker."""
     from safebandit.service.run import serve_here
 
@@ -88,4 +88,4 @@ def _work(alive: Connection, database: str, listener: socket.socket, limits: Lim
 
     log_to_stderr()
     threading.Thread(target=stop_with_parent, daemon=True).start()
-    raise SystemExit(serve_here(database, listener, limits))
+    raise SystemExit(serve_here(database, listener, rates))

@@ -16,7 +16,7 @@ from safebandit.simulation.summaries import METRICS
 from safebandit.sources import sources
 from safebandit.studies.arena import COLLECTION, run_arena
 from safebandit.studies.arena.leaderboard import STATISTICS
-from safebandit.studies.arena.plan import Settings, checkpoints, least_risky_arm, make_plan
+from safebandit.studies.arena.plan import ArenaSettings, checkpoints, least_risky_arm, make_plan
 
 SOME = ["two-arm-example", "policy-case-1", "dominated-two", "random-3"]
 
@@ -244,7 +244,7 @@ def test_a_baseline_that_cannot_play_leaves_no_ratios(tmp_path):
 
 
 def test_a_policy_that_needs_a_safe_arm_is_told_the_least_risky():
-    for task in make_plan([], None, Settings()):
+    for task in make_plan([], None, ArenaSettings()):
         instance = task.entry.instance
         arm = least_risky_arm(instance)
         if len(instance.limits) > 1:
@@ -254,7 +254,7 @@ def test_a_policy_that_needs_a_safe_arm_is_told_the_least_risky():
         assert instance.nu[arm] == instance.nu.min()
         assert task.policies["pess"] == f"pess:safe_arm=#{arm}"
         assert task.cannot == {}
-    (task,) = make_plan(["one-safe"], ["pess:level=theory"], Settings())
+    (task,) = make_plan(["one-safe"], ["pess:level=theory"], ArenaSettings())
     assert task.policies["pess:level=theory"] == "pess:level=theory,safe_arm=#0"
 
 

@@ -22,7 +22,7 @@ MOST_ROWS = 24
 MOST_SHARES = 12
 
 
-class Allocation(NamedTuple):
+class AllocationOverTime(NamedTuple):
     """How many units each arm was given in each block of so many rounds."""
 
     block: int
@@ -58,7 +58,7 @@ class Panel(NamedTuple):
     limit: Markup = Markup()
 
 
-def bounded(allocation: Allocation) -> Allocation:
+def bounded(allocation: AllocationOverTime) -> AllocationOverTime:
     """As many arms as can be drawn: of many the most played, and all others together."""
     if len(allocation.arms) <= MOST_SHARES:
         return allocation
@@ -69,10 +69,10 @@ def bounded(allocation: Allocation) -> Allocation:
     while together in drawn:
         together += " together"
     drawn[together] = [sum(counts) for counts in zip(*rest, strict=True)]
-    return Allocation(allocation.block, drawn)
+    return AllocationOverTime(allocation.block, drawn)
 
 
-def allocation_panel(allocation: Allocation, arms: Sequence[ArmOverview]) -> Panel:
+def allocation_panel(allocation: AllocationOverTime, arms: Sequence[ArmOverview]) -> Panel:
     """The share of each arm in each block."""
     permissible = {arm.arm: arm.permissible for arm in arms}
     totals = allocation.totals

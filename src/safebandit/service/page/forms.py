@@ -19,7 +19,7 @@ from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
-from safebandit.service.problems import RefusedError, status_of
+from safebandit.service.refusals import RefusedError, status_of
 from safebandit.trials.record.rehearsed_run import warm_up
 from safebandit.trials.record.settings import Settings, check_name
 from safebandit.trials.record.verification import verify

@@ -23,7 +23,7 @@ from safebandit.errors import RecordError, SafebanditError
 from safebandit.problems.limits import show_alpha
 from safebandit.service.access import key_of
 from safebandit.service.page import charts
-from safebandit.service.problems import RefusedError, status_of
+from safebandit.service.refusals import RefusedError, status_of
 from safebandit.version import __version__
 
 _log = logging.getLogger("safebandit.service")

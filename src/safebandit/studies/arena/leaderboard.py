@@ -111,7 +111,7 @@ class Overall(NamedTuple):
     worst_mean_at_limit: Extreme
 
 
-def standing(task: Task, result: Result, baseline: str) -> Standing:
+def judge(task: Task, result: Result, baseline: str) -> Standing:
     """Judge the policies on one instance."""
     slope = bounds_of(task.entry.instance).lower_regret_slope
     slope_or_none = slope if 0.0 < slope < math.inf else None

@@ -15,7 +15,7 @@ from safebandit.errors import PolicyError, SafebanditError
 from safebandit.problems import Instance
 from safebandit.simulation.execution import ready_for
 from safebandit.simulation.simulate import Policies, at_least, name_policies
-from safebandit.studies.arena.collection import Entry, chosen_entries
+from safebandit.studies.arena.collection import Member, chosen_entries
 from safebandit.studies.play import Simulation
 
 BASELINE = "tsbu"
@@ -25,7 +25,7 @@ DECADE, PER_DECADE = 10, 5
 
 
 @dataclass(frozen=True)
-class Settings:
+class ArenaSettings:
     """What was asked for; None stands for what the collection says."""
 
     baseline: str = BASELINE
@@ -39,7 +39,7 @@ class Settings:
 class Task:
     """One instance to play: the policies as they play it, by label, and why the others cannot."""
 
-    entry: Entry
+    entry: Member
     horizon: int
     trials: int
     policies: Mapping[str, Any]
@@ -62,10 +62,10 @@ def checkpoints(horizon: int) -> list[int]:
     return sorted(times - {0})
 
 
-def make_plan(instances: Sequence[str], policies: Policies | None, settings: Settings) -> list[Task]:
+def make_plan(instances: Sequence[str], policies: Policies | None, settings: ArenaSettings) -> list[Task]:
     """Every instance with its policies; a mistake in a name or a number is an error here.
 
-    >>> [task.policies for task in make_plan(["one-safe"], ["docb", "pess"], Settings())]
+    >>> [task.policies for task in make_plan(["one-safe"], ["docb", "pess"], ArenaSettings())]
     [{'tsbu': 'tsbu', 'docb': 'docb', 'pess': 'pess:safe_arm=#0'}]
     """
     entries = chosen_entries(instances)
@@ -95,7 +95,7 @@ def _with_baseline(policies: Policies | None, baseline: str) -> dict[str, Any]:
     return asked if baseline in asked else {baseline: baseline, **asked}
 
 
-def _task(entry: Entry, horizon: int, trials: int, chosen: Mapping[str, Any]) -> Task:
+def _task(entry: Member, horizon: int, trials: int, chosen: Mapping[str, Any]) -> Task:
     playing, cannot = {}, {}
     for label, policy in chosen.items():
         fitted = _fitted(policy, entry.instance)

@@ -19,12 +19,12 @@ from safebandit.studies.arena.leaderboard import (
     RESAMPLING_SEED,
     Overall,
     Standing,
+    judge,
     overall,
     overall_to_dict,
-    standing,
     standing_to_dict,
 )
-from safebandit.studies.arena.plan import BASELINE, Settings, make_plan
+from safebandit.studies.arena.plan import BASELINE, ArenaSettings, make_plan
 from safebandit.studies.play import play_or_load
 from safebandit.studies.saved import SavedResults
 from safebandit.version import __version__
@@ -34,7 +34,7 @@ from safebandit.version import __version__
 class Arena:
     """What an arena came to: a standing per instance, the leaderboard over all, and whether it was interrupted."""
 
-    settings: Settings
+    settings: ArenaSettings
     policies: list[str]
     standings: list[Standing]
     seconds: float
@@ -89,7 +89,7 @@ def run_arena(
     ['docb', 'tsbu']
     """
     began = time.perf_counter()
-    settings = Settings(baseline, horizon, trials, seed, quick)
+    settings = ArenaSettings(baseline, horizon, trials, seed, quick)
     tasks = make_plan(instances, policies, settings)
     if workers is not None:
         at_least("workers", workers, 1, "threads")
@@ -109,7 +109,7 @@ def run_arena(
         interrupted = result.interrupted
         if interrupted:
             break
-        standings.append(standing(task, result, baseline))
+        standings.append(judge(task, result, baseline))
         done += task.simulation.rounds
     if not standings:
         raise KeyboardInterrupt("interrupted before any instance was finished")

@@ -23,7 +23,7 @@ ALPHA_STEPS = range(10)
 
 
 @dataclass(frozen=True)
-class Run:
+class PaperRun:
     """One simulation: a problem, its policies, how long and how often."""
 
     name: str
@@ -44,19 +44,21 @@ class Run:
         return Simulation(self.name, self.instance, name_policies(self.policies), self.horizon, trials, times)
 
 
-def _runs() -> dict[str, Run]:
+def _runs() -> dict[str, PaperRun]:
     listed = [
-        Run("case-1", "policy-case-1", MIXTURES, 50_000, 100),
-        Run("case-2", "policy-case-2", MIXTURES, 50_000, 100),
-        Run("drug-21", "drug-trial", THREE, 50_000, 500, 0.21),
-        Run("drug-19", "drug-trial", THREE, 50_000, 100, 0.19),
-        Run("schedules", "bayes-schedules", SCHEDULES, 50_000, 500),
-        Run("slack", "naive-sampling", tuple(f"slack-ts:slack={c:g}" for c in SLACKS), 10_000, 200, 0.5),
+        PaperRun("case-1", "policy-case-1", MIXTURES, 50_000, 100),
+        PaperRun("case-2", "policy-case-2", MIXTURES, 50_000, 100),
+        PaperRun("drug-21", "drug-trial", THREE, 50_000, 500, 0.21),
+        PaperRun("drug-19", "drug-trial", THREE, 50_000, 100, 0.19),
+        PaperRun("schedules", "bayes-schedules", SCHEDULES, 50_000, 500),
+        PaperRun("slack", "naive-sampling", tuple(f"slack-ts:slack={c:g}" for c in SLACKS), 10_000, 200, 0.5),
     ]
     listed += [
-        Run(f"gaps-{size}-{i}", f"gaps-{size}:i={i}", THREE, 20_000, 100) for size in ("large", "small") for i in GAPS
+        PaperRun(f"gaps-{size}-{i}", f"gaps-{size}:i={i}", THREE, 20_000, 100)
+        for size in ("large", "small")
+        for i in GAPS
     ]
-    listed += [Run(f"naive-{i}", "naive-sampling", ("naive-ts",), 10_000, 200, (25 + i) / 50) for i in ALPHA_STEPS]
+    listed += [PaperRun(f"naive-{i}", "naive-sampling", ("naive-ts",), 10_000, 200, (25 + i) / 50) for i in ALPHA_STEPS]
     return {run.name: run for run in listed}
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 MOST_BUCKETS = 10_000
 
 
-class Limits(NamedTuple):
+class RateLimits(NamedTuple):
     """Requests per second and at once, of a key; and requests without a key that works, of an address.
 
     They hold for each process of a service by itself.
