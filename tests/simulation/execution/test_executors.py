@@ -45,7 +45,7 @@ def test_all_that_plays_takes_an_executor(drug, tmp_path, monkeypatch):
     assert rerun(drug, executor=executor).same_trials(drug)
     study = Study.from_dict({"instances": ["drug-trial"], "policies": POLICIES, "alphas": [0.21, 0.19], **SETTINGS})
     assert study.run(executor=executor)[0].same_trials(drug)
-    small = runs.Run("small", "drug-trial", tuple(POLICIES), 100, 10)
+    small = runs.PaperRun("small", "drug-trial", tuple(POLICIES), 100, 10)
     monkeypatch.setitem(runs.RUNS, "small", small)
     before = len(executor.played)
     runs.play(["small"], folder=tmp_path, seed=1, executor=executor)

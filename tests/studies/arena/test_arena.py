@@ -18,13 +18,15 @@ from safebandit.studies.arena import COLLECTION, run_arena
 from safebandit.studies.arena.leaderboard import STATISTICS
 from safebandit.studies.arena.plan import ArenaSettings, checkpoints, least_risky_arm, make_plan
 
+# One of each kind: confidence bounds, a mixture that cannot play two risks, and the sampling baseline.
+THREE = ["docb", "pess", "tsbu"]
 SOME = ["two-arm-example", "policy-case-1", "dominated-two", "random-3"]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("arena")
-    return folder, run_arena(out=folder, quick=True)
+    return folder, run_arena(policies=THREE, out=folder, quick=True)
 
 
 @pytest.fixture
@@ -40,18 +42,24 @@ def test_the_document_has_every_number_of_every_policy_and_instance(made):
     assert set(document) == {"version", "settings", "interrupted", "method", "leaderboard", "instances"}
     assert document["version"] == sb.__version__
     assert document["settings"] == {
-        "baseline": "tsbu", "horizon": None, "trials": None, "seed": 1, "quick": True, "policies": list(POLICIES),
+        "baseline": "tsbu", "horizon": None, "trials": None, "seed": 1, "quick": True, "policies": THREE,
     }  # fmt: skip
     assert [one["name"] for one in document["instances"]] == list(COLLECTION)
-    assert {row["policy"] for row in document["leaderboard"]} == set(POLICIES)
+    assert {row["policy"] for row in document["leaderboard"]} == set(THREE)
     for one in document["instances"]:
-        assert {*one["policies"], *one["cannot_play"]} == set(POLICIES)
+        assert {*one["policies"], *one["cannot_play"]} == set(THREE)
         assert sorted(score["rank"] for score in one["policies"].values())[0] >= 1
         for score in one["policies"].values():
             assert set(score) == {"text", "rank", *METRICS, "over_lower_bound", "slope_over_lower_bound"}
             for metric in METRICS:
                 assert list(score[metric]) == list(STATISTICS)
                 assert all(set(s) == {"value", "ratio", "low", "high"} for s in score[metric].values())
+
+
+def test_all_policies_play_unless_some_are_named(no_page):
+    arena = run_arena(["one-safe"], quick=True)
+    assert arena.policies == list(POLICIES)
+    assert set(arena.standings[0].scores) == {row.policy for row in arena.leaderboard} == set(POLICIES)
 
 
 def test_the_document_can_be_run_again(made):
@@ -75,7 +83,7 @@ def test_the_page_shows_everything_and_loads_nothing_from_outside(made):
         section = text[text.index(f'<h3 id="{name}">') :]
         section = section[: section.index("</section>")]
         assert entry.reason in html.unescape(section)
-        assert all(re.search(rf"<td>{policy}(<|$)", section) for policy in POLICIES)
+        assert all(re.search(rf"<td>{policy}(<|$)", section) for policy in THREE)
     words = re.sub(r"data:image/png;base64,[^\"]*", "", text[text.index("<body>") :])
     assert not re.search(r"\b(nan|inf|none)\b", words, flags=re.IGNORECASE)
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)

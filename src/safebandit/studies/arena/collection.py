@@ -187,7 +187,7 @@ def _shapes() -> list[Member]:
         ),
         Member("many-arms-50", "arms", "fifty arms, mu and nu uniform, alpha 0.3", many_arms, 10_000),
         Member("independent", "dependence", "reward and risk independent: to compare the next two with", _bits(*trio)),
-        Member("correlated", "dependence", "reward and risk correlated by 0.4: gain comes with harm", _bits(*trio, 0.4)),
+        Member("correlated", "dependence", "reward and risk correlated by 0.4: gain brings harm", _bits(*trio, 0.4)),
         Member("anti-correlated", "dependence", "reward and risk correlated by -0.4", _bits(*trio, -0.4)),
         Member("beta-narrow", "spread", "Beta laws of standard deviation 0.05: outcomes are not bits", _beta(0.05)),
         Member("beta-wide", "spread", "Beta laws of standard deviation 0.2", _beta(0.2)),
