@@ -15,24 +15,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from safebandit.cli import main
 from safebandit.trials.record import Ledger
 
 COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch, capsysbinary):
+def desk(tmp_path, monkeypatch, command):
     """Run `safebandit trial ...` in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SAFEBANDIT_DB", raising=False)
 
     def run(*arguments: str) -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["safebandit", "trial", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = capsysbinary.readouterr()
-        return SimpleNamespace(status=left.value.code, out=out.decode(errors="replace"), err=err.decode(), bytes=out)
+        return command("trial", *arguments)
 
     run.folder = tmp_path
     return run
