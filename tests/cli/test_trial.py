@@ -94,7 +94,7 @@ def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
 
 def test_outcomes_in_parts_by_name_and_in_order(desk):
     risks = ("--alpha", ".3,.2", "--risks", "toxicity,nausea", "--pending-cap", "9")
-    desk("new", "knee", "--arms", "a,b", *risks)
+    desk("new", "knee", "--arms", "a,b", "--policy", "docb", *risks)
     for unit in ("1", "2", "3"):
         desk("ask", "knee", unit)
     assert desk("tell", "knee", "1", "--reward", "1", "--risk", "nausea=1").out == "told: event 5\n"

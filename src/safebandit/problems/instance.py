@@ -125,7 +125,7 @@ class Instance:
         allow_infeasible: bool = False,
         risks: Sequence[str] | None = None,
     ) -> Instance:
-        """Per arm a list of (reward, risk, probability); several risks have a place each."""
+        """Finite laws: a list of (reward, risk, probability) per arm, with a place for each of several risks."""
         recipe = {"kind": "finite", "outcomes": outcomes}
         return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
 
@@ -208,7 +208,7 @@ class Instance:
 
     @cached_property
     def risk_means(self) -> Numbers:
-        """Nu with a row per risk, also where there is but one."""
+        """The mean risks with a row per risk, even for one risk."""
         return np.atleast_2d(self.nu)
 
     @cached_property

@@ -63,7 +63,7 @@ async def identify(request: Request) -> Key | None:
 
 
 def refuse_guessing(request: Request) -> None:
-    """429 to an address that has shown too many keys that do not work."""
+    """Answer 429 to an address that has shown too many keys that do not work."""
     _refuse_for(request.app.state.failures_of_addresses.wait(_address(request)), request, "address")
 
 

@@ -26,24 +26,24 @@ class Metrics:
         self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
     def decided(self, trial: str, *, held: bool) -> None:
-        """A unit was given an arm, or none."""
+        """Count a decision: a unit was given an arm, or held."""
         self._decisions.labels(trial, "held" if held else "asked").inc()
 
     def limited(self, limit: str) -> None:
-        """A request came too soon: by the limit of a key, or of an address."""
+        """Count a request that came too soon, by the limit of a key or of an address."""
         self._limited.labels(limit).inc()
 
     def waiting(self, writes: int) -> None:
-        """So many writes wait now."""
+        """Note how many writes wait now."""
         self._queue.set(writes)
 
     def text(self, pending: dict[str, int]) -> bytes:
-        """All of it, as Prometheus reads it; pending units are those that the record has now."""
+        """All numbers as Prometheus reads them, with the units that are pending in the record now."""
         everyone = CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]

@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str], None]) -> int:
-    """Serve until a signal comes; the exit status. What people need to know is said once, when it can be reached."""
+    """Serve until a signal comes, and return the exit status; `say` is told once where the service can be reached."""
     log_to_stderr()
     loopback = _is_loopback(place.host)
     if not loopback and _is_missing(place.database):
@@ -84,7 +84,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
-    """The text of an admin's key, where there is no key yet; a service that others can reach needs one before."""
+    """Make an admin's key where there is none yet, and return its text; others must not reach a service without one."""
     known = keys.all()
     if not loopback and not any(key.works for key in known):
         raise _no_key(place)

@@ -71,7 +71,7 @@ class _Supervisor:
 
 
 def _forget(process: SpawnProcess) -> None:
-    """A process that is no more has no queue."""
+    """Drop the numbers of a process that has ended from the metrics."""
     from prometheus_client.multiprocess import mark_process_dead
 
     if process.pid is not None:
@@ -79,7 +79,7 @@ def _forget(process: SpawnProcess) -> None:
 
 
 def _work(alive: Connection, database: str, listener: socket.socket, rates: RateLimits) -> None:
-    """One worker."""
+    """Serve as one worker, until the parent ends."""
     from safebandit.service.run import serve_here
 
     def stop_with_parent() -> None:

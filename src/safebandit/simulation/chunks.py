@@ -35,11 +35,11 @@ class Chunk(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number of the first trial after it."""
+        """The number of the first trial after the chunk."""
         return self.first + len(self.trials.regret)
 
     def cut(self, first: int, end: int) -> Chunk:
-        """The part of it between two numbers."""
+        """The part of the chunk between two numbers."""
         columns: list[Any] = [column[first - self.first : end - self.first] for column in self.trials]
         return Chunk(first, Trials(*columns), self.seconds * (end - first) / (self.end - self.first))
 
@@ -52,7 +52,7 @@ class SavedChunk(NamedTuple):
     wanted: range
 
     def read(self) -> Chunk:
-        """The wanted part of it."""
+        """Read the wanted trials of the chunk."""
         chunk = _read(self.path, self.first)
         if chunk is None:
             raise ResultError(f"{self.path} was changed while it was in use; run it again")
@@ -151,7 +151,7 @@ class Assembler:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Hand over all that can be."""
+        """Hand over all trials that are next in order."""
         self._thread.submit(self._hand_over).result()
 
     def _hand_over(self) -> None:

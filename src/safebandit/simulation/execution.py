@@ -160,7 +160,7 @@ def _run_on_threads(workloads: Sequence[_Workload], assembler: Assembler, resour
 def _run_on_executor(
     executor: Executor, workloads: Sequence[_Workload], assembler: Assembler, resources: Resources
 ) -> None:
-    """The executor is another's: what is pending is cancelled, and it goes on."""
+    """Play on an executor that someone else owns: pending chunks are cancelled at the end, the executor goes on."""
     tracker = _Tracker(workloads, resources.progress)
     tracker.tell("sending chunks")
     try:
@@ -198,7 +198,7 @@ class _Tracker:
         self.total = self.done + self.horizon * sum(len(gap) for workload in workloads for gap in workload.missing)
 
     def add(self, task: _Task) -> None:
-        """A chunk has ended."""
+        """Count a chunk that has ended."""
         self.done += len(task.trials) * self.horizon
         self.tell(task.workload.job.label)
 
@@ -240,7 +240,7 @@ def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
 def _collect(
     pool: Executor, play: Callable[[Job, range], Chunk], plan: _Plan, assembler: Assembler, tracker: _Tracker
 ) -> None:
-    """Have it all played; each chunk is saved as it ends, then goes to the assembler."""
+    """Play all tasks of a plan; each chunk is saved as it ends, then goes to the assembler."""
     todo = deque(plan.tasks)
     running: dict[Future[Chunk], _Task] = {}
     ended: SimpleQueue[Future[Chunk]] = SimpleQueue()

@@ -155,7 +155,7 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
 
 
 def default_workers() -> int:
-    """As many as this process may use cores."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -59,7 +59,7 @@ class Panel(NamedTuple):
 
 
 def bounded(allocation: AllocationOverTime) -> AllocationOverTime:
-    """As many arms as can be drawn: of many the most played, and all others together."""
+    """Keep as many arms as can be drawn: the most played ones, and all others together as one."""
     if len(allocation.arms) <= MOST_SHARES:
         return allocation
     first = sorted(allocation.arms, key=lambda arm: -sum(allocation.arms[arm]))[: MOST_SHARES - 1]

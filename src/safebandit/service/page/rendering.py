@@ -111,7 +111,7 @@ class PageRoute(APIRoute):
     """A route for people: without a key it leads to the sign-in page, and what goes wrong is said on a page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """As FastAPI's, with refusals answered as pages; no page is kept by a browser or a proxy."""
+        """Wrap FastAPI's handler: refusals are answered as pages, and no browser or proxy keeps a page."""
         handle = super().get_route_handler()
 
         async def handled(request: Request) -> Response:

@@ -196,7 +196,7 @@ def final_slope(result: Result, label: str) -> float | None:
 
 
 def overall(standings: Sequence[Standing], labels: Sequence[str]) -> list[Overall]:
-    """Over all instances, by mean rank; a policy that played none of them comes last."""
+    """Rank the policies over all instances, by mean rank; a policy that played none of them comes last."""
     rows = [_overall(label, [one for one in standings if label in one.scores]) for label in labels]
     return sorted(rows, key=lambda row: (row.instances == 0, row.mean_rank, row.policy))
 
@@ -222,7 +222,7 @@ def _overall(label: str, played: Sequence[Standing]) -> Overall:
 
 
 def geometric_mean(ratios: Sequence[float | None]) -> float | None:
-    """Of the ratios that exist and are not 0, which one zero would drown; None if there is none.
+    """The geometric mean of the ratios that exist and are not 0, as one zero would drown it; None without any.
 
     >>> geometric_mean([0.5, None, 2.0, 0.0])
     1.0
@@ -238,7 +238,7 @@ def _worst(ratios: Mapping[str, float | None]) -> Extreme:
 
 
 def overall_to_dict(row: Overall) -> dict[str, Any]:
-    """As JSON has it."""
+    """A row of the leaderboard as JSON holds it."""
     document = row._asdict()
     document["mean_rank"] = row.mean_rank if row.instances else None
     return {key: value._asdict() if isinstance(value, Extreme) else value for key, value in document.items()}

@@ -57,7 +57,7 @@ class Arena:
         }
 
     def write(self, folder: str | Path) -> Path:
-        """arena.json, the pictures as PNG and SVG, and the page, whose path is the answer."""
+        """Write arena.json, the pictures as PNG and SVG, and the page, and return the path of the page."""
         from safebandit.studies.arena.report import write_report
 
         folder = Path(folder)
