@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 
 import safebandit as sb
 from safebandit.studies.arena import COLLECTION
 
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()", "arena"]
+from .helpers import interrupted
+
 SOME = ["--instance", "dominated-two", "--instance", "bayes-schedules", "--policy", "docb"]
 
 
@@ -48,16 +46,8 @@ def test_the_collection_is_listed_and_nothing_runs(tmp_path, command):
 def test_ctrl_c_keeps_the_finished_instances(tmp_path):
     settings = ["--horizon", "100000", "--trials", "100", "--out", str(tmp_path / "out")]
     names = ["--instance", "two-arm-example", "--instance", "dominated-two", "--policy", "docb"]
-    process = subprocess.Popen(
-        [*COMMAND, *names, *settings], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.strip().startswith("60 %"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, rest = process.communicate(timeout=300)
-    assert process.returncode == 130, rest
+    status, rest = interrupted("arena", *names, *settings, at="60 %")
+    assert status == 130, rest
     assert "interrupted: 1 instances were finished" in rest
     document = json.loads((tmp_path / "out" / "arena.json").read_text(encoding="utf-8"))
     assert document["interrupted"] is True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
 import subprocess
 import sys
 
@@ -12,7 +11,8 @@ import pytest
 
 import safebandit as sb
 
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
+from .helpers import COMMAND, interrupted
+
 SMALL = ["--instance", "drug-trial", "--policy", "docb", "--policy", "tsbu", "--horizon", "300", "--trials", "6"]
 
 
@@ -196,17 +196,8 @@ def test_a_process_that_makes_a_mistake_has_one_line_and_status_2():
 def test_ctrl_c_keeps_the_finished_trials(tmp_path):
     # The line that says 10 % were done comes after at least one chunk of every policy in order.
     arguments = ["--instance", "drug-trial", "--policy", "docb", "--horizon", "200000", "--trials", "400"]
-    process = subprocess.Popen(
-        [*COMMAND, "simulate", *arguments, "--out", str(tmp_path / "out")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.strip().startswith("10 %"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, rest = process.communicate(timeout=300)
-    assert process.returncode == 130, rest
+    status, rest = interrupted("simulate", *arguments, "--out", str(tmp_path / "out"), at="10 %")
+    assert status == 130, rest
     assert "interrupted: kept" in rest
     kept = sb.Result.load(tmp_path / "out" / "result.parquet")
     assert 0 < kept.trials < 400

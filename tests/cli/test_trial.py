@@ -17,7 +17,7 @@ import pytest
 
 from safebandit.trials.record import Ledger
 
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
+from .helpers import COMMAND
 
 
 @pytest.fixture
