@@ -26,7 +26,7 @@ class Served:
         self.app = app
         self.url = url
         self.keys = {role: app.state.keys.create(f"the {role}", role)[1] for role in ROLES}
-        self.http = httpx.Client(base_url=url, timeout=60)
+        self.http = httpx.Client(base_url=url, timeout=SECONDS)
 
     def request(self, method: str, path: str, body=None, *, role: str | None = "admin", **options) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.keys[role]}"} if role else {}

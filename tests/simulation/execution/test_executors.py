@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from safebandit import Study, extend, rerun, simulate
-from safebandit.core.dispatch import cache_folder
 from safebandit.errors import ExecutorError, SimulationError
 from safebandit.simulation import execution as module
 from safebandit.studies.paper import runs
@@ -125,11 +124,13 @@ def test_ctrl_c_on_an_executor_keeps_the_trials_that_every_policy_finished(drug,
     assert played(tmp_path, drug) == all_trials(POLICIES, range(8, 24))
 
 
-def test_one_process_compiles_at_a_time(monkeypatch):
+def test_one_process_compiles_at_a_time(tmp_path, monkeypatch):
+    # A folder of its own: other processes may compile meanwhile.
+    monkeypatch.setattr("safebandit.core.dispatch.cache_folder", lambda: tmp_path)
     job = module._job("docb", "docb", simulate(DRUG, "docb", **SETTINGS).specification, np.zeros(1, np.int64))
 
     def is_free():
-        with (cache_folder() / "lock").open("a+b") as file:
+        with (tmp_path / "lock").open("a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
