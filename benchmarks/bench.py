@@ -58,11 +58,11 @@ def _service(size: Size) -> dict[str, Any]:
     """The service under load, and a long trial against a short one."""
     load = Load(desks=2, connections=8, pairs=size.service_pairs, seconds=30.0)
     driven = [answer._asdict() for answer in _told("service", answered(load))]
-    return {"service": driven, "growth": growth(SHORT_TRIAL, size.long_trial)}
+    return {"service": driven, "growth": growth(SHORT_TRIAL, size.long_trial, repeats=2 * size.repeats - 1)}
 
 
 def _told(section: str, figures: Iterable[R]) -> Iterator[R]:
-    """The same figures; who waits sees where the run is."""
+    """Pass figures on; who waits sees where the run is."""
     if not sys.stderr.isatty():
         yield from figures
         return
@@ -111,8 +111,8 @@ def main() -> None:
     path = whole.with_name(f"{whole.stem}-part.json") if options.part else whole
     before = kept.read(whole)
     run = measure(
-        size, options.policy or list(POLICIES), options.only or kept.SECTIONS, instructions=options.instructions
-    )  # fmt: skip
+        size, options.policy or size.policies, options.only or kept.SECTIONS, instructions=options.instructions
+    )
     run.write(path)
     said = report.text(run, before)
     path.with_suffix(".txt").write_text(said + "\n", encoding="utf-8")

@@ -55,13 +55,13 @@ def play(**means: object) -> None:
 
 
 def kept(workers: int) -> None:
-    """The same, with every chunk kept on disk."""
+    """Play on threads, with every chunk kept on disk."""
     with tempfile.TemporaryDirectory() as folder:
         play(workers=workers, resume=folder)
 
 
 def on(cluster: Cluster) -> None:
-    """The same, on a cluster."""
+    """Play on a cluster."""
     play(executor=cluster.executor, workers=cluster.workers)
 
 

@@ -1,10 +1,14 @@
 """Settings that all tests share."""
 
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from safebandit.cli import main
 
 from .browser.chromium import MISSING, find_chromium, required
 
@@ -24,3 +28,22 @@ def pytest_terminal_summary(terminalreporter, config):
     chosen = [Path(arg.split("::")[0]).resolve() for arg in config.args]
     if find_chromium() is None and any(browser.is_relative_to(path) or path.is_relative_to(browser) for path in chosen):
         terminalreporter.write_line(MISSING, yellow=True, bold=True)
+
+
+@pytest.fixture
+def command(monkeypatch, capsysbinary):
+    """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""
+
+    def run(*arguments, cwd=None):
+        monkeypatch.setattr(sys, "argv", ["safebandit", *arguments])
+        before = os.getcwd()
+        os.chdir(cwd or before)
+        try:
+            with pytest.raises(SystemExit) as left:
+                main()
+        finally:
+            os.chdir(before)
+        out, err = capsysbinary.readouterr()
+        return SimpleNamespace(status=left.value.code, out=out.decode(errors="replace"), err=err.decode(), bytes=out)
+
+    return run

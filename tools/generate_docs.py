@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +76,51 @@ def _help(path: tuple[str, ...]) -> str:
     return text.getvalue()
 
 
+def contributing_page() -> str:
+    """CONTRIBUTING.md with a line per room between its marks, in the order of the import contract."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = project["tool"]["importlinter"]["contracts"]
+    names = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+    lines = ["| room | what is in it |", "|---|---|", *(f"| `{_shown(name)}` | {_about(name)} |" for name in names)]
+    table = "\n".join(["<!-- rooms -->", *lines, "<!-- /rooms -->"])
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.sub("<!-- rooms -->.*<!-- /rooms -->", lambda _: table, page, flags=re.DOTALL)
+
+
+def _source(name: str) -> Path:
+    """The file that says what a room is: a folder's `__init__.py`, or the file itself."""
+    path = ROOT / "src" / name.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _shown(name: str) -> str:
+    source = _source(name)
+    return f"{source.parent.name}/" if source.name == "__init__.py" else source.name
+
+
+def _about(name: str) -> str:
+    return (ast.get_docstring(ast.parse(_source(name).read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
+
+
+PAGES = {
+    "docs/policies.md": policies_page,
+    "docs/commands.md": commands_page,
+    "CONTRIBUTING.md": contributing_page,
+}
+
+
 def main() -> int:
     """Write the pages; with --check only compare."""
     stale = []
-    for name, page in (("policies.md", policies_page()), ("commands.md", commands_page())):
-        path = ROOT / "docs" / name
+    for name, write in PAGES.items():
+        path, page = ROOT / name, write()
         if path.is_file() and path.read_text(encoding="utf-8") == page:
             continue
         stale.append(name)
         if "--check" not in sys.argv:
             path.write_text(page, encoding="utf-8")
     if stale and "--check" in sys.argv:
-        print(f"stale: docs/{', docs/'.join(stale)}; run `make docs`")
+        print(f"stale: {', '.join(stale)}; run `make docs`")
         return 1
     print(f"docs: {'up to date' if not stale else 'wrote ' + ', '.join(stale)}")
     return 0

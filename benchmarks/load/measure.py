@@ -50,7 +50,8 @@ def drive(database: str, url: str, workers: int, load: Load) -> Answered:
         if status != 201:
             raise RuntimeError(f"creating a trial gave {status}: {answer}")
         # A first drive brings compiled code into every worker; it is not counted.
-        _send(service, load._replace(pairs=50 * load.desks * load.connections, seconds=20.0), "warm")
+        enough = min(load.pairs, 50 * load.desks * load.connections)
+        _send(service, load._replace(pairs=enough, seconds=20.0), "warm")
         return _counted(database, workers, _send(service, load, "desk"))
 
 
@@ -90,7 +91,7 @@ def answered(load: Load, workers: tuple[int, ...] = (1, 2)) -> Iterator[Answered
         server.remove()
 
 
-def growth(few: int, many: int, repeats: int = 9, pairs: int = 40) -> tuple[float, float]:
+def growth(few: int, many: int, repeats: int, pairs: int = 40) -> tuple[float, float]:
     """Microseconds of processor time per pair in a trial of few events and in one of many, measured by turns."""
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "trials.db") as ledger:
         rng = random.Random(1)

@@ -21,7 +21,7 @@ from typing import Any, Self
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
 # Long: the machine may be busy, and the first start compiles.
-SECONDS = 120
+SECONDS = 300
 _SERVES = re.compile(r"safebandit serves (\S+) \(database: .*\)")
 _FIRST_KEY = "first key (admin), shown once: "
 

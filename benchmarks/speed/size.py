@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from safebandit.core.policies.catalogue import POLICIES
+
 
 class Size(NamedTuple):
     """What a run plays and how long it takes for it.
@@ -13,6 +15,7 @@ class Size(NamedTuple):
     """
 
     name: str
+    policies: tuple[str, ...]
     arms: tuple[int, ...]
     arms_horizon: int
     horizons: tuple[int, ...]
@@ -29,19 +32,19 @@ class Size(NamedTuple):
 
 
 FULL = Size(
-    "full", (2, 5, 10, 20, 100, 1_000, 10_000), 100_000, (10_000, 50_000, 100_000, 1_000_000),
+    "full", tuple(POLICIES), (2, 5, 10, 20, 100, 1_000, 10_000), 100_000, (10_000, 50_000, 100_000, 1_000_000),
     repeats=5, rounds=2_000_000, bare_rounds=5_000_000,
     longest=15.0, patience=5.0, study_trials=500, asks=5_000, workers_trials=100,
     service_pairs=10_000, long_trial=100_000,
 )  # fmt: skip
 QUICK = Size(
-    "quick", (10, 100, 1_000), 100_000, (50_000,),
+    "quick", tuple(POLICIES), (10, 100, 1_000), 100_000, (50_000,),
     repeats=3, rounds=500_000, bare_rounds=2_000_000,
     longest=0.8, patience=0.5, study_trials=50, asks=2_000, workers_trials=20,
     service_pairs=2_000, long_trial=10_000,
 )  # fmt: skip
 TINY = Size(
-    "tiny", (2, 10, 20), 200, (100, 500),
+    "tiny", ("docb", "tsbu", "bwcr"), (2, 10, 20), 200, (100, 500),
     repeats=3, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
     service_pairs=40, long_trial=300,

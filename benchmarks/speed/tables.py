@@ -24,7 +24,7 @@ class Table(NamedTuple):
         return "\n".join([self.title, "", *shown, *([self.note] if self.note else [])])
 
     def markdown(self) -> str:
-        """The same for a page."""
+        """A table of a Markdown page."""
         ruler = ["---", *("---:" for _ in self.header[1:])]
         lines = [f"| {' | '.join(line)} |" for line in (self.header, ruler, *self.rows)]
         return "\n".join([f"**{self.title}**", "", *lines, *(["", self.note] if self.note else [])])

@@ -15,13 +15,13 @@ import pytest
 
 from bench import MARKED, options_from
 from instructions import collected
-from safebandit.core.policies.catalogue import POLICIES
 from safebandit.simulation.simulate import simulate
 from speed import report
 from speed.goals import as_share, judge
 from speed.kept import Run, changes, previous, read
 from speed.limit import BareLoop, played_arms
 from speed.problems import SEED, drug_trial, many_arms
+from speed.size import TINY
 from speed.spread import Spread
 from speed.sweeps import Cell, affordable
 from speed.tables import Table
@@ -49,8 +49,8 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert done.returncode == 0, done.stderr
     run = read(tmp_path / "bench-tiny.json")
     size = run.settings
-    assert [(c.policy, c.arms) for c in run.arms] == [(p, k) for k in size["arms"] for p in POLICIES]
-    assert [(c.policy, c.horizon) for c in run.horizons] == [(p, t) for t in size["horizons"] for p in POLICIES]
+    assert [(c.policy, c.arms) for c in run.arms] == [(p, k) for k in size["arms"] for p in TINY.policies]
+    assert [(c.policy, c.horizon) for c in run.horizons] == [(p, t) for t in size["horizons"] for p in TINY.policies]
     assert len(run.limit) == len(size["arms"]) + len(size["horizons"])
     assert all(c.cost.median > 0 and c.share.low <= c.share.median <= c.share.high for c in run.horizons)
     assert [(each["database"], each["workers"]) for each in run.service] == [

@@ -4,7 +4,6 @@ import contextlib
 import socket
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -12,25 +11,6 @@ from fastapi import FastAPI
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
 from safebandit.trials.record import Ledger, Settings
-
-HEADERS = {b"content-security-policy": b"default-src 'self'", b"referrer-policy": b"no-referrer"}
-
-
-class Guard:
-    """The security headers that pages must live with, where the application does not set them itself."""
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-
-    async def __call__(self, scope, receive, send):
-        async def guarded(message):
-            if message["type"] == "http.response.start":
-                said = {name for name, _ in message["headers"]}
-                added = [header for header in HEADERS.items() if header[0] not in said]
-                message["headers"] = [*message["headers"], *added]
-            await send(message)
-
-        await self.app(scope, receive, guarded if scope["type"] == "http" else send)
 
 
 @dataclass
@@ -63,7 +43,7 @@ class Service:
 def serving(database):
     app = create_app(str(database))
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(Guard(app), lifespan="on", log_level="warning", ws="none"))
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_level="warning", ws="none"))
         started, startup = threading.Event(), server.startup
 
         async def announced(sockets=None):

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import safebandit as sb
 from safebandit.studies.arena import COLLECTION
 
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()", "arena"]
+from .helpers import interrupted
+
 SOME = ["--instance", "dominated-two", "--instance", "bayes-schedules", "--policy", "docb"]
 
 
-def arena(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, timeout=300)
-
-
-def test_a_quick_run_writes_the_leaderboard(tmp_path):
-    done = arena(*SOME, "--quick", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "mean rank" in done.stdout
-    assert "docb" in done.stdout
-    assert "100 % of" in done.stderr
+def test_a_quick_run_writes_the_leaderboard(tmp_path, command):
+    done = command("arena", *SOME, "--quick", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "mean rank" in done.out
+    assert "docb" in done.out
+    assert "100 % of" in done.err
     folder = tmp_path / "results" / "arena-quick"
     assert {path.name for path in folder.iterdir()} == {"index.html", "arena.json", "figures", "runs"}
     results = {path.stem for path in (folder / "runs").glob("*.parquet")}
@@ -33,36 +26,28 @@ def test_a_quick_run_writes_the_leaderboard(tmp_path):
     assert sorted(result.policies) == ["docb", "tsbu"]
 
 
-def test_json_is_one_document_and_equals_the_file(tmp_path):
-    done = arena(*SOME, "--trials", "5", "--horizon", "100", "--seed", "3", "--json", "--out", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+def test_json_is_one_document_and_equals_the_file(tmp_path, command):
+    done = command("arena", *SOME, "--trials", "5", "--horizon", "100", "--seed", "3", "--json", "--out", str(tmp_path))
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
     assert document == json.loads((tmp_path / "arena.json").read_text(encoding="utf-8"))
     assert document["settings"]["seed"] == 3
     assert [one["trials"] for one in document["instances"]] == [5, 5]
 
 
-def test_the_collection_is_listed_and_nothing_runs(tmp_path):
-    done = arena("--list", cwd=tmp_path)
-    assert done.returncode == 0
+def test_the_collection_is_listed_and_nothing_runs(tmp_path, command):
+    done = command("arena", "--list", cwd=tmp_path)
+    assert done.status == 0
     for name in COLLECTION:
-        assert name in done.stdout
+        assert name in done.out
     assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_keeps_the_finished_instances(tmp_path):
-    settings = ["--horizon", "100000", "--trials", "200", "--out", str(tmp_path / "out")]
+    settings = ["--horizon", "100000", "--trials", "100", "--out", str(tmp_path / "out")]
     names = ["--instance", "two-arm-example", "--instance", "dominated-two", "--policy", "docb"]
-    process = subprocess.Popen(
-        [*COMMAND, *names, *settings], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.strip().startswith("60 %"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, rest = process.communicate(timeout=300)
-    assert process.returncode == 130, rest
+    status, rest = interrupted("arena", *names, *settings, at="60 %")
+    assert status == 130, rest
     assert "interrupted: 1 instances were finished" in rest
     document = json.loads((tmp_path / "out" / "arena.json").read_text(encoding="utf-8"))
     assert document["interrupted"] is True

@@ -1,24 +1,24 @@
-"""The command line as people use it: real processes, what they print, and what they leave behind."""
+"""The command line as people use it: what commands print, and what they leave behind."""
 
 from __future__ import annotations
 
 import csv
 import json
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import safebandit as sb
 
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
+from .helpers import COMMAND, interrupted
+
 SMALL = ["--instance", "drug-trial", "--policy", "docb", "--policy", "tsbu", "--horizon", "300", "--trials", "6"]
 
 
-def safebandit(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, timeout=300)
+def safebandit(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=300)
 
 
 def test_version():
@@ -26,11 +26,11 @@ def test_version():
     assert (done.returncode, done.stdout.strip()) == (0, f"safebandit {sb.__version__}")
 
 
-def test_without_a_command_the_help_is_shown():
-    done = safebandit()
-    assert done.returncode == 0
-    assert "simulate" in done.stdout
-    assert done.stderr == ""
+def test_without_a_command_the_help_is_shown(command):
+    done = command()
+    assert done.status == 0
+    assert "simulate" in done.out
+    assert done.err == ""
 
 
 def test_simulate_json_is_one_document_and_equals_the_python_call():
@@ -45,12 +45,12 @@ def test_simulate_json_is_one_document_and_equals_the_python_call():
     assert list(document["policies"]["docb"]["regret"]) == ["mean", "se", "median", "q05", "q95", "q99", "max"]
 
 
-def test_simulate_writes_a_table_pictures_and_a_file_that_can_be_extended_and_rerun(tmp_path):
-    done = safebandit("simulate", *SMALL, "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "regret" in done.stdout
-    assert "unsafe plays" in done.stdout
-    assert "100 % of" in done.stderr
+def test_simulate_writes_a_table_pictures_and_a_file_that_can_be_extended_and_rerun(tmp_path, command):
+    done = command("simulate", *SMALL, "--out", str(tmp_path / "out"))
+    assert done.status == 0, done.err
+    assert "regret" in done.out
+    assert "unsafe plays" in done.out
+    assert "100 % of" in done.err
     folder = tmp_path / "out"
     names = {path.name for path in folder.iterdir()}
     assert names == {"result.parquet", "summary.csv", "curves.png", "curves.svg", "boxes.png", "boxes.svg"}
@@ -60,32 +60,32 @@ def test_simulate_writes_a_table_pictures_and_a_file_that_can_be_extended_and_re
     assert [row["policy"] for row in rows] == result.policies == ["docb", "tsbu"]
     assert float(rows[0]["regret mean"]) == result.final("docb").mean()
 
-    again = safebandit("rerun", str(folder / "result.parquet"), "--workers", "1")
-    assert again.returncode == 0
-    assert "identical, bit for bit" in again.stdout
+    again = command("rerun", str(folder / "result.parquet"), "--workers", "1")
+    assert again.status == 0
+    assert "identical, bit for bit" in again.out
 
-    more = safebandit("extend", str(folder / "result.parquet"), "--trials", "9", "--json")
-    assert json.loads(more.stdout)["trials"] == 9
+    more = command("extend", str(folder / "result.parquet"), "--trials", "9", "--json")
+    assert json.loads(more.out)["trials"] == 9
     at_once = sb.simulate(sb.instance_by_name("drug-trial"), ["docb", "tsbu"], horizon=300, trials=9)
     assert sb.Result.load(folder / "result.parquet").same_trials(at_once)
 
-    shown = safebandit("show", str(folder / "result.parquet"))
-    assert "9 trials of 300 rounds" in shown.stdout
+    shown = command("show", str(folder / "result.parquet"))
+    assert "9 trials of 300 rounds" in shown.out
 
 
-def test_a_summary_can_be_kept_shown_extended_and_rerun(tmp_path):
+def test_a_summary_can_be_kept_shown_extended_and_rerun(tmp_path, command):
     folder = tmp_path / "out"
-    done = safebandit("simulate", *SMALL, "--keep", "summary", "--out", str(folder))
-    assert done.returncode == 0, done.stderr
-    assert "quantiles are within 0.1 %" in done.stdout
+    done = command("simulate", *SMALL, "--keep", "summary", "--out", str(folder))
+    assert done.status == 0, done.err
+    assert "quantiles are within 0.1 %" in done.out
     names = {path.name for path in folder.iterdir()}
     assert names == {"result.parquet", "summary.csv", "curves.png", "curves.svg", "boxes.png", "boxes.svg"}
     file = str(folder / "result.parquet")
-    again = safebandit("rerun", file, "--workers", "1")
-    assert again.returncode == 0
-    assert "identical, bit for bit" in again.stdout
-    more = safebandit("extend", file, "--trials", "9", "--json")
-    document = json.loads(more.stdout)
+    again = command("rerun", file, "--workers", "1")
+    assert again.status == 0
+    assert "identical, bit for bit" in again.out
+    more = command("extend", file, "--trials", "9", "--json")
+    document = json.loads(more.out)
     at_once = sb.simulate(
         sb.instance_by_name("drug-trial"), ["docb", "tsbu"], horizon=300, trials=9, workers=1, keep="summary"
     )
@@ -93,52 +93,52 @@ def test_a_summary_can_be_kept_shown_extended_and_rerun(tmp_path):
     assert document["quantile_accuracy"] == at_once.quantile_accuracy
     assert document["policies"]["docb"]["regret"] == at_once.to_dict()["policies"]["docb"]["regret"]
     assert sb.Result.load(file).same_trials(at_once)
-    assert "quantiles are within 0.1 %" in safebandit("show", file).stdout
+    assert "quantiles are within 0.1 %" in command("show", file).out
 
 
-def test_only_trials_or_a_summary_can_be_kept():
-    done = safebandit("simulate", *SMALL, "--keep", "all")
-    assert done.returncode == 2
-    assert 'keep must be "trials" or "summary", got \'all\'' in done.stderr
+def test_only_trials_or_a_summary_can_be_kept(command):
+    done = command("simulate", *SMALL, "--keep", "all")
+    assert done.status == 2
+    assert 'keep must be "trials" or "summary", got \'all\'' in done.err
 
 
-def test_a_result_that_was_changed_is_found_different(tmp_path):
+def test_a_result_that_was_changed_is_found_different(tmp_path, command):
     result = sb.simulate(sb.instance_by_name("drug-trial"), ["docb"], horizon=50, trials=2)
     result.of("docb").regret[0, -1] += 1.0
     path = result.save(tmp_path / "changed.parquet")
-    done = safebandit("rerun", str(path))
-    assert done.returncode == 1
-    assert "different" in done.stdout
+    done = command("rerun", str(path))
+    assert done.status == 1
+    assert "different" in done.out
 
 
-def test_means_and_data_on_the_command_line(tmp_path):
+def test_means_and_data_on_the_command_line(tmp_path, command):
     arms = ["--mu", ".3,.6", "--nu", ".1,.2", "--alpha", ".25", "--arms", "low,high", "--correlation", "-0.1"]
-    done = safebandit("simulate", *arms, "--policy", "tsbu", "--horizon", "50", "--trials", "2", "--json")
-    assert done.returncode == 0, done.stderr
-    instance = json.loads(done.stdout)["instance"]
+    done = command("simulate", *arms, "--policy", "tsbu", "--horizon", "50", "--trials", "2", "--json")
+    assert done.status == 0, done.err
+    instance = json.loads(done.out)["instance"]
     assert instance["arms"] == ["low", "high"]
     assert instance["correlation"] == [-0.1, -0.1]
 
     data = tmp_path / "past.csv"
     data.write_text("arm,reward,risk\na,1,0\na,0,0\nb,1,1\nb,1,\n")
-    refused = safebandit("simulate", "--data", str(data), "--alpha", "0.3")
-    assert refused.returncode == 2
-    assert "missing risk never counts as safe" in refused.stderr
+    refused = command("simulate", "--data", str(data), "--alpha", "0.3")
+    assert refused.status == 2
+    assert "missing risk never counts as safe" in refused.err
     common = ("--data", str(data), "--alpha", "0.3", "--policy", "tsbu", "--horizon", "20", "--trials", "2", "--json")
-    kept = safebandit("simulate", *common, "--missing-risk", "worst")
-    assert kept.returncode == 0, kept.stderr
-    assert json.loads(kept.stdout)["instance"]["name"] == "past"
+    kept = command("simulate", *common, "--missing-risk", "worst")
+    assert kept.status == 0, kept.err
+    assert json.loads(kept.out)["instance"]["name"] == "past"
 
 
-def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path):
+def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path, command):
     study = tmp_path / "study.toml"
     study.write_text(
         'horizon = 100\ntrials = 3\nseed = 2\nalphas = [0.19, 0.21]\npolicies = ["docb", "tsbu:schedule=theory"]\n'
         '[[instances]]\nname = "drug-trial"\n'
     )
-    done = safebandit("simulate", str(study), "--trials", "2", "--json", "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    documents = json.loads(done.stdout)
+    done = command("simulate", str(study), "--trials", "2", "--json", "--out", str(tmp_path / "out"))
+    assert done.status == 0, done.err
+    documents = json.loads(done.out)
     assert [document["alpha"] for document in documents] == [0.19, 0.21]
     assert {document["trials"] for document in documents} == {2}
     assert list(documents[0]["policies"]) == ["docb", "tsbu:schedule=theory"]
@@ -177,31 +177,27 @@ def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path):
         (["show", "nowhere.parquet"], ["there is no file nowhere.parquet"]),
     ],
 )  # fmt: skip
-def test_a_mistake_gives_one_line_and_status_2(arguments, words, tmp_path):
-    done = safebandit(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1, done.stderr
+def test_a_mistake_gives_one_line_and_status_2(arguments, words, tmp_path, command):
+    done = command(*arguments, cwd=tmp_path)
+    assert done.status == 2
+    assert done.out == ""
+    lines = done.err.strip().splitlines()
+    assert len(lines) == 1, done.err
     for word in words:
         assert word in lines[0]
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_process_that_makes_a_mistake_has_one_line_and_status_2():
+    done = safebandit("simulate", "--instance", "drug-trail")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+
+
 def test_ctrl_c_keeps_the_finished_trials(tmp_path):
     # The line that says 10 % were done comes after at least one chunk of every policy in order.
     arguments = ["--instance", "drug-trial", "--policy", "docb", "--horizon", "200000", "--trials", "400"]
-    process = subprocess.Popen(
-        [*COMMAND, "simulate", *arguments, "--out", str(tmp_path / "out")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.strip().startswith("10 %"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, rest = process.communicate(timeout=300)
-    assert process.returncode == 130, rest
+    status, rest = interrupted("simulate", *arguments, "--out", str(tmp_path / "out"), at="10 %")
+    assert status == 130, rest
     assert "interrupted: kept" in rest
     kept = sb.Result.load(tmp_path / "out" / "result.parquet")
     assert 0 < kept.trials < 400
@@ -209,16 +205,17 @@ def test_ctrl_c_keeps_the_finished_trials(tmp_path):
     assert (kept.final("docb")[:3] == whole.final("docb")).all()
 
 
-def test_policies_and_instances_are_listed():
+def test_policies_and_instances_are_listed(command):
+    # In a process of its own: tests add policies and indices to this one.
     listed = json.loads(safebandit("policies", "--json").stdout)
     names = {entry["name"] for entry in listed["policies"]}
     assert {"docb", "topsi", "tsbu", "klbayes", "naive-ts", "slack-ts"} <= names
     assert all(entry["formula"] and entry["source"] for entries in listed.values() for entry in entries)
-    text = safebandit("policies").stdout
+    text = command("policies").out
     assert "Algorithm 3" in text
-    instances = json.loads(safebandit("instances", "--json").stdout)
+    instances = json.loads(command("instances", "--json").out)
     assert instances["drug-trial"]["mu"] == [0.36, 0.34, 0.469, 0.465, 0.537]
-    assert "drug-trial" in safebandit("instances").stdout
+    assert "drug-trial" in command("instances").out
 
 
 def test_shell_completion_offers_names():
@@ -236,7 +233,7 @@ def test_starting_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_several_risks_on_the_command_line(tmp_path):
+def test_several_risks_on_the_command_line(tmp_path, command):
     arms = [
         "--mu",
         ".3,.6,.7",
@@ -250,39 +247,39 @@ def test_several_risks_on_the_command_line(tmp_path):
         "toxicity,nausea",
     ]
     small = ["--policy", "docb", "--horizon", "60", "--trials", "3"]
-    done = safebandit("simulate", *arms, *small, "--json", "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    done = command("simulate", *arms, *small, "--json", "--out", str(tmp_path / "out"))
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
     assert document["alpha"] == document["instance"]["alpha"] == [0.3, 0.2]
     assert document["instance"]["risks"] == ["toxicity", "nausea"]
     assert set(document["policies"]["docb"]["unsafe_by_risk"]) == {"toxicity", "nausea"}
-    shown = safebandit("show", str(tmp_path / "out" / "result.parquet")).stdout
+    shown = command("show", str(tmp_path / "out" / "result.parquet")).out
     assert "alpha 0.3, 0.2: 3 trials" in shown
     assert "unsafe plays, toxicity" in shown
     assert "unsafe plays, nausea" in shown
     header = (tmp_path / "out" / "summary.csv").read_text().splitlines()[0]
     assert "unsafe_plays nausea mean" in header
 
-    bounds = safebandit("bounds", *arms).stdout
+    bounds = command("bounds", *arms).out
     assert "nu toxicity" in bounds
     assert "d_> nausea" in bounds
-    found = json.loads(safebandit("bounds", *arms, "--json").stdout)
+    found = json.loads(command("bounds", *arms, "--json").out)
     assert [arm["nu"] for arm in found["arms"]] == [[0.1, 0.1], [0.2, 0.1], [0.5, 0.3]]
     assert found["arms"][0]["risk_divergence"] == [0.0, 0.0]
 
 
-def test_data_and_studies_with_several_risks(tmp_path):
+def test_data_and_studies_with_several_risks(tmp_path, command):
     (tmp_path / "past.csv").write_text("arm,reward,tox,nausea\na,1,0,0\na,0,0,1\nb,1,1,0\nb,1,0,0\n")
-    small = ("--policy", "tsbu", "--horizon", "20", "--trials", "2", "--json")
+    small = ("--policy", "docb", "--horizon", "20", "--trials", "2", "--json")
     flags = ("--data", "past.csv", "--risks", "tox,nausea", "--alpha", ".4,.6")
-    done = safebandit("simulate", *flags, *small, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["instance"]["risks"] == ["tox", "nausea"]
+    done = command("simulate", *flags, *small, cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["instance"]["risks"] == ["tox", "nausea"]
     (tmp_path / "study.toml").write_text(
         'horizon = 20\ntrials = 2\npolicies = ["docb"]\nalphas = [[0.3, 0.2], 0.25]\n'
         '[[instances]]\nname = "own"\nmu = [0.3, 0.5]\nnu = [[0.1, 0.2], [0.1, 0.1]]\n'
     )
-    done = safebandit("simulate", "study.toml", "--json", "--out", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert [document["alpha"] for document in json.loads(done.stdout)] == [[0.3, 0.2], [0.25, 0.25]]
+    done = command("simulate", "study.toml", "--json", "--out", "out", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert [document["alpha"] for document in json.loads(done.out)] == [[0.3, 0.2], [0.25, 0.25]]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["own-alpha-0.25-0.25", "own-alpha-0.3-0.2"]

@@ -15,24 +15,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from safebandit.cli import main
 from safebandit.trials.record import Ledger
 
-COMMAND = [sys.executable, "-c", "from safebandit.cli import main; main()"]
+from .helpers import COMMAND
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch, capsysbinary):
+def desk(tmp_path, monkeypatch, command):
     """Run `safebandit trial ...` in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SAFEBANDIT_DB", raising=False)
 
     def run(*arguments: str) -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["safebandit", "trial", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = capsysbinary.readouterr()
-        return SimpleNamespace(status=left.value.code, out=out.decode(errors="replace"), err=err.decode(), bytes=out)
+        return command("trial", *arguments)
 
     run.folder = tmp_path
     return run
@@ -99,7 +94,7 @@ def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
 
 def test_outcomes_in_parts_by_name_and_in_order(desk):
     risks = ("--alpha", ".3,.2", "--risks", "toxicity,nausea", "--pending-cap", "9")
-    desk("new", "knee", "--arms", "a,b", *risks)
+    desk("new", "knee", "--arms", "a,b", "--policy", "docb", *risks)
     for unit in ("1", "2", "3"):
         desk("ask", "knee", unit)
     assert desk("tell", "knee", "1", "--reward", "1", "--risk", "nausea=1").out == "told: event 5\n"

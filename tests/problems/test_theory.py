@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -105,18 +103,15 @@ def test_no_horizon_below_three():
         bounds_of(sb.instance_by_name("drug-trial")).at(2)
 
 
-def test_the_command_prints_the_same_numbers():
-    command = [sys.executable, "-c", "from safebandit.cli import main; main()", "bounds", "--instance", "drug-trial"]
-    command += ["--alpha", "0.21", "--horizon", "50000"]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
-    document = json.loads(done.stdout)
+def test_the_command_prints_the_same_numbers(command):
+    asked = ["bounds", "--instance", "drug-trial", "--alpha", "0.21", "--horizon", "50000"]
+    document = json.loads(command(*asked, "--json").out)
     bounds = bounds_of(sb.instance_by_name("drug-trial", 0.21))
     assert document["regret_slope"] == bounds.regret_slope
     assert document["at_horizon"]["horizon"] == 50_000
     assert document["arms"][2]["plays_slope"] is None
     assert len(document["arms"]) == 5
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "137.1 log T" in text
+    assert "137.1 log T" in command(*asked).out
 
 
 # Several risks.

@@ -12,11 +12,11 @@ import uvicorn
 
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
-from safebandit.service.limits import Limits
+from safebandit.service.rates import RateLimits
 from servers.service import SECONDS, ask_again_until
 
 # No test is to be slowed down by what another one did.
-WIDE = Limits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)
+WIDE = RateLimits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)
 
 
 class Served:
@@ -26,7 +26,7 @@ class Served:
         self.app = app
         self.url = url
         self.keys = {role: app.state.keys.create(f"the {role}", role)[1] for role in ROLES}
-        self.http = httpx.Client(base_url=url, timeout=60)
+        self.http = httpx.Client(base_url=url, timeout=SECONDS)
 
     def request(self, method: str, path: str, body=None, *, role: str | None = "admin", **options) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.keys[role]}"} if role else {}
@@ -47,9 +47,9 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(database, limits: Limits = WIDE):
+def serving(database, rates: RateLimits = WIDE):
     """Serve a database from this process."""
-    app = create_app(str(database), limits=limits)
+    app = create_app(str(database), rates=rates)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from safebandit.service.page import charts, views
-from safebandit.service.page.charts import Allocation
+from safebandit.service.page.charts import AllocationOverTime
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.database import units
 from safebandit.trials.record.overview import ArmOverview, Overview
@@ -79,7 +79,7 @@ def test_every_risk_has_a_panel_with_its_own_limit_and_scale():
 
 def test_a_trial_without_units():
     seen = overview([arm("a", 0, reward=None, risks=(None,), index=None)])
-    panel = charts.allocation_panel(Allocation(10, {"a": []}), seen.arms)
+    panel = charts.allocation_panel(AllocationOverTime(10, {"a": []}), seen.arms)
     assert heights(panel.rows[0].picture) == []
     assert panel.rows[0].text == "–"
     assert shapes(charts.reward_panel(seen).rows[0].picture, "mean") == []
@@ -87,7 +87,7 @@ def test_a_trial_without_units():
 
 
 def test_one_arm_has_every_unit():
-    allocation = Allocation(10, {"only": [10, 10, 3]})
+    allocation = AllocationOverTime(10, {"only": [10, 10, 3]})
     panel = charts.allocation_panel(allocation, [arm("only", 23)])
     assert heights(panel.rows[0].picture) == [1, 1, 1]
     assert panel.rows[0].text == "100 %"
@@ -95,7 +95,7 @@ def test_one_arm_has_every_unit():
 
 
 def test_heights_are_shares_of_the_blocks():
-    panel = charts.allocation_panel(Allocation(20, {"a": [5, 16], "b": [15, 4]}), [arm("a"), arm("b")])
+    panel = charts.allocation_panel(AllocationOverTime(20, {"a": [5, 16], "b": [15, 4]}), [arm("a"), arm("b")])
     assert panel.top == 1
     assert [heights(row.picture) for row in panel.rows] == [[0.25, 0.8], [0.75, 0.2]]
     assert [row.text for row in panel.rows] == ["52 %", "48 %"]
@@ -103,7 +103,7 @@ def test_heights_are_shares_of_the_blocks():
 
 def test_a_thousand_arms_are_bounded_and_none_is_forgotten():
     counts = {f"arm {k}": [k, 1] for k in range(1000)}
-    drawn = charts.bounded(Allocation(10_000, counts))
+    drawn = charts.bounded(AllocationOverTime(10_000, counts))
     assert len(drawn.arms) == charts.MOST_SHARES
     assert drawn.totals == [sum(range(1000)), 1000]
     assert list(drawn.arms)[-1] == "989 other arms"
@@ -116,7 +116,7 @@ def test_a_thousand_arms_are_bounded_and_none_is_forgotten():
 
 def test_an_arm_may_have_the_name_of_the_others_together():
     counts = {**{f"arm {k}": [1] for k in range(12)}, "2 other arms": [50]}
-    drawn = charts.bounded(Allocation(62, counts))
+    drawn = charts.bounded(AllocationOverTime(62, counts))
     assert drawn.totals == [62]
     assert list(drawn.arms)[-1] == "2 other arms together"
 
@@ -124,7 +124,7 @@ def test_an_arm_may_have_the_name_of_the_others_together():
 def test_names_are_text_and_never_markup():
     name = "<script>alert('1')</script>&\"" + "x" * 200
     seen = overview([arm(name)])
-    for panel in (charts.reward_panel(seen), charts.allocation_panel(Allocation(10, {name: [10]}), seen.arms)):
+    for panel in (charts.reward_panel(seen), charts.allocation_panel(AllocationOverTime(10, {name: [10]}), seen.arms)):
         picture = panel.rows[0].picture
         assert "<script" not in picture
         title = next(each for each in ElementTree.fromstring(str(picture)).iter() if each.tag == "title")
@@ -167,7 +167,7 @@ def test_a_hundred_thousand_units_are_counted_by_the_database(tmp_path):
 
 
 def test_blocks_never_show_a_single_unit_to_those_who_see_sums_only():
-    seen = Allocation(10, {"a": [4, 6, 1], "b": [6, 4, 0]})
+    seen = AllocationOverTime(10, {"a": [4, 6, 1], "b": [6, 4, 0]})
     assert views.without_last_part(seen, 21).arms == {"a": [4, 6], "b": [6, 4]}
     assert views.without_last_part(seen, 30) == seen
     assert all(views.block_size(n) >= 10 for n in (0, 1, 9, 600, 10**7))

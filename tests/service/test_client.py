@@ -133,7 +133,7 @@ def test_the_log_is_fetched_page_by_page(connect, served):
 
 def test_several_risks(connect):
     client = connect()
-    live = client.create(f"client-{next(NAMES)}", 2, [0.3, 0.2], risks=["toxicity", "nausea"])
+    live = client.create(f"client-{next(NAMES)}", 2, [0.3, 0.2], "docb", risks=["toxicity", "nausea"])
     unit = live.ask()
     live.tell(unit.id, reward=1, risk={"nausea": 0})
     live.tell(unit.id, risk=(1, None))

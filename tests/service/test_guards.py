@@ -11,9 +11,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from safebandit.service.guards import BODY_BYTES
-from safebandit.service.limits import MOST_BUCKETS, Buckets, Limits
 from safebandit.service.logs import JsonLines
-from safebandit.service.problems import answer
+from safebandit.service.rates import MOST_BUCKETS, Buckets, RateLimits
+from safebandit.service.refusals import answer
 from servers.service import ask_again_until
 
 from .conftest import WIDE, serving
@@ -172,7 +172,7 @@ def test_a_key_that_asks_too_often_is_429_and_others_are_not(tmp_path):
 
 
 def test_an_address_that_guesses_is_429_while_keys_in_use_go_on(tmp_path):
-    with serving(tmp_path / "trials.db", Limits(failures=0.01, failures_burst=3)) as served:
+    with serving(tmp_path / "trials.db", RateLimits(failures=0.01, failures_burst=3)) as served:
         assert served.get("/v1/trials").status_code == 200
         guess = {"Authorization": "Bearer sb_" + "0" * 16 + "_" + "A" * 43}
         answers = [served.get("/v1/trials", role=None, headers=guess) for _ in range(4)]

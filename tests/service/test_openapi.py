@@ -12,6 +12,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from safebandit.service.api.schemas import NAME
 from safebandit.service.app import create_app
+from servers.service import SECONDS
 
 # Some rules are beyond a schema: which units, policies and arms there are, names that differ, no control characters.
 BEYOND = [positive_data_acceptance]
@@ -44,7 +45,7 @@ def map_path_parameters(context, path_parameters):
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_requests_made_from_the_document(crowded, case):
     headers = {"Authorization": f"Bearer {crowded.keys['admin']}"}
-    case.call_and_validate(base_url=crowded.url, headers=headers, timeout=60, excluded_checks=BEYOND)
+    case.call_and_validate(base_url=crowded.url, headers=headers, timeout=SECONDS, excluded_checks=BEYOND)
 
 
 def test_every_path_has_a_summary_typed_answers_and_documented_problems():

@@ -32,17 +32,17 @@ def test_it_starts_with_a_first_key_and_stops_with_exit_status_0(tmp_path, worke
     ]
 
 
-def test_a_second_start_makes_no_key_and_knows_the_trial(tmp_path):
+def test_a_second_start_makes_no_key_and_knows_the_trial(tmp_path, command):
     with Service(tmp_path / "trials.db") as first:
         first.post("/v1/trials", TRIAL)
         assert first.stop(signal.SIGINT) == 0
     with Service(tmp_path / "trials.db", key=first.key) as second:
         assert [trial["name"] for trial in second.get("/v1/trials")[1]] == ["knee"]
-        listed = json.loads(safebandit("key", "list", "--json", "--db", second.database).stdout)
+        listed = json.loads(command("key", "list", "--json", "--db", second.database).out)
         assert [key["role"] for key in listed] == ["admin"]
 
 
-def test_other_addresses_need_a_key_before(tmp_path):
+def test_other_addresses_need_a_key_before(tmp_path, command):
     database = str(tmp_path / "trials.db")
     refused = safebandit("serve", "--db", database, "--host", "0.0.0.0", "--port", "0")
     assert refused.returncode == 2
@@ -50,16 +50,16 @@ def test_other_addresses_need_a_key_before(tmp_path):
     assert "safebandit key new" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
-    made = safebandit("key", "new", "me", "--role", "admin", "--db", database)
-    with Service(database, "--host", "0.0.0.0", key=made.stdout.strip()) as service:
+    made = command("key", "new", "me", "--role", "admin", "--db", database)
+    with Service(database, "--host", "0.0.0.0", key=made.out.strip()) as service:
         assert service.url.startswith("http://0.0.0.0:")
         assert service.get("/v1/trials") == (200, [])
 
 
-def test_a_revoked_key_is_not_enough_for_other_addresses(tmp_path):
+def test_a_revoked_key_is_not_enough_for_other_addresses(tmp_path, command):
     database = str(tmp_path / "trials.db")
-    made = safebandit("key", "new", "me", "--role", "admin", "--db", database).stdout
-    assert safebandit("key", "revoke", made.split("_")[1], "--db", database).returncode == 0
+    made = command("key", "new", "me", "--role", "admin", "--db", database).out
+    assert command("key", "revoke", made.split("_")[1], "--db", database).status == 0
     assert safebandit("serve", "--db", database, "--host", "0.0.0.0", "--port", "0").returncode == 2
 
 
@@ -76,54 +76,52 @@ def test_a_port_that_is_taken_is_one_line(tmp_path):
         assert service.get("/v1/trials") == (200, [])
 
 
-@pytest.mark.parametrize(
-    ("package", "command"), [("fastapi", "serve"), ("uvicorn", "serve"), ("sqlalchemy", "key list")]
-)
-def test_packages_that_are_missing_are_one_line(package, command):
+@pytest.mark.parametrize(("package", "asked"), [("fastapi", "serve"), ("uvicorn", "serve"), ("sqlalchemy", "key list")])
+def test_packages_that_are_missing_are_one_line(package, asked):
     code = f"import sys; sys.modules['{package}'] = None; from safebandit.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()],
+        [sys.executable, "-c", code, *asked.split()],
         capture_output=True,
         text=True,
         env=environment(),
         timeout=SECONDS,
     )
-    name = command.split()[0]
+    name = asked.split()[0]
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f'safebandit {name} needs more packages: pip install "safebandit[live]"\n'
 
 
-def test_keys_from_a_shell(tmp_path):
+def test_keys_from_a_shell(tmp_path, command):
     database = str(tmp_path / "trials.db")
-    missing = safebandit("key", "list", "--db", database)
-    assert (missing.returncode, "there is no database" in missing.stderr) == (2, True)
-    made = safebandit("key", "new", "[red]desk", "--role", "auditor", "--days", "30", "--db", database)
-    assert re.fullmatch(r"sb_[0-9a-f]{16}_[\w-]{43}\n", made.stdout)
-    assert "shown once" in made.stderr
-    assert safebandit("key", "new", "x", "--role", "root", "--db", database).returncode == 2
-    shown = safebandit("key", "list", "--db", database).stdout
+    missing = command("key", "list", "--db", database)
+    assert (missing.status, "there is no database" in missing.err) == (2, True)
+    made = command("key", "new", "[red]desk", "--role", "auditor", "--days", "30", "--db", database)
+    assert re.fullmatch(r"sb_[0-9a-f]{16}_[\w-]{43}\n", made.out)
+    assert "shown once" in made.err
+    assert command("key", "new", "x", "--role", "root", "--db", database).status == 2
+    shown = command("key", "list", "--db", database).out
     assert "[red]desk" in shown
-    assert made.stdout.strip().split("_", 2)[2] not in shown
-    [key] = json.loads(safebandit("key", "list", "--json", "--db", database).stdout)
-    assert (key["role"], key["works"], key["id"]) == ("auditor", True, made.stdout.split("_")[1])
+    assert made.out.strip().split("_", 2)[2] not in shown
+    [key] = json.loads(command("key", "list", "--json", "--db", database).out)
+    assert (key["role"], key["works"], key["id"]) == ("auditor", True, made.out.split("_")[1])
     assert key["expires"] > key["created"]
-    assert safebandit("key", "revoke", key["id"], "--db", database).returncode == 0
-    assert not json.loads(safebandit("key", "list", "--json", "--db", database).stdout)[0]["works"]
-    assert safebandit("key", "revoke", "0" * 16, "--db", database).returncode == 2
+    assert command("key", "revoke", key["id"], "--db", database).status == 0
+    assert not json.loads(command("key", "list", "--json", "--db", database).out)[0]["works"]
+    assert command("key", "revoke", "0" * 16, "--db", database).status == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_before_the_server_listens_to_signals_is_not_lost(tmp_path, number):
     code = f"""
 import os, socket, uvicorn
-from safebandit.service.limits import Limits
+from safebandit.service.rates import RateLimits
 from safebandit.service.run import serve_here
 run = uvicorn.Server.run
 def signalled(self, sockets):
     os.kill(os.getpid(), {int(number)})
     run(self, sockets)
 uvicorn.Server.run = signalled
-raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), Limits()))
+raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), RateLimits()))
 """
     done = subprocess.run([sys.executable, "-c", code], env=environment(), timeout=SECONDS)
     assert done.returncode == 0

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 import safebandit
-from safebandit import DoublyOptimistic, Instance, KLLower, KLUpper, Result, extend, instance_by_name, rerun, simulate
+from safebandit import (
+    DoublyOptimistic,
+    HoeffdingLower,
+    Instance,
+    KLLower,
+    Result,
+    extend,
+    instance_by_name,
+    rerun,
+    simulate,
+)
 from safebandit.core.kernels import Trials
 from safebandit.errors import InstanceError, PolicyError, SafebanditError, SimulationError
 from safebandit.simulation import execution as module
@@ -407,6 +417,15 @@ def test_a_sampled_risk_is_drawn_anew_after_a_held_round():
 # A user's own index.
 
 
+class Mean(NamedTuple):
+    """The mean reward, whose code is soon compiled."""
+
+
+@safebandit.upper.register(Mean)
+def mean(index, seen, t):
+    return seen.total / max(1, seen.plays)
+
+
 class MeanUnlessPerfect(NamedTuple):
     """The mean reward; no number for an arm whose every reward was 1."""
 
@@ -436,7 +455,7 @@ def never_a_number(index, seen, t, alpha, stream):
 
 def test_an_arm_whose_reward_index_is_nan_is_never_chosen():
     instance = Instance.bernoulli([1.0, 0.0, 0.5], [0, 0, 0], 0.5)
-    policy = DoublyOptimistic(MeanUnlessPerfect(), KLLower())
+    policy = DoublyOptimistic(MeanUnlessPerfect(), HoeffdingLower())
     result = simulate(instance, policy, horizon=300, trials=20, seed=1)
     plays = result.of(result.policies[0]).plays
     # The best arm is played in the first rounds, which ask no index, and never again.
@@ -449,7 +468,7 @@ def test_an_arm_whose_reward_index_is_nan_is_never_chosen():
 
 def test_an_arm_whose_safety_index_is_nan_is_never_permissible():
     instance = Instance.bernoulli([1.0, 0.0], [0.0, 1.0], 1.0)
-    policy = DoublyOptimistic(KLUpper(), ZeroUnlessHarmless())
+    policy = DoublyOptimistic(Mean(), ZeroUnlessHarmless())
     trials = next(iter(simulate(instance, policy, horizon=200, trials=2, seed=1).by_policy.values()))
     assert trials.plays.tolist() == [[1, 199]] * 2
     assert (trials.none_permissible == 0).all()
@@ -457,7 +476,7 @@ def test_an_arm_whose_safety_index_is_nan_is_never_permissible():
 
 def test_when_every_safety_index_is_nan_nothing_is_played():
     instance = Instance.bernoulli([1.0, 0.5], [0.0, 0.0], 1.0)
-    policy = DoublyOptimistic(KLUpper(), NeverANumber(), each_first=False)
+    policy = DoublyOptimistic(Mean(), NeverANumber(), each_first=False)
     trials = next(iter(simulate(instance, policy, horizon=50, trials=2).by_policy.values()))
     assert trials.held.tolist() == [50, 50]
     assert (trials.plays == 0).all()
@@ -466,7 +485,7 @@ def test_when_every_safety_index_is_nan_nothing_is_played():
 
 def test_a_users_policy_is_run_again_when_it_is_given_again(tmp_path):
     instance = Instance.bernoulli([1.0, 0.0, 0.5], [0, 0, 0], 0.5)
-    policy = DoublyOptimistic(MeanUnlessPerfect(), KLLower())
+    policy = DoublyOptimistic(MeanUnlessPerfect(), HoeffdingLower())
     result = simulate(instance, {"mine": policy}, horizon=300, trials=8, seed=1)
     loaded = Result.load(result.save(tmp_path / "mine.parquet"))
     assert_same(rerun(loaded, policies={"mine": policy}).by_policy, result.by_policy)

@@ -46,10 +46,10 @@ def arena(
     """Compare all policies on a fixed collection of instances, in pairs, and write a leaderboard."""
     from safebandit.cli.show import print_json, progress_bar
     from safebandit.studies.arena import run_arena
-    from safebandit.studies.arena.plan import Settings, make_plan
+    from safebandit.studies.arena.plan import ArenaSettings, make_plan
 
     if list_only:
-        _print_list(make_plan(instance or [], policy or None, Settings(baseline, horizon, trials, seed, quick)))
+        _print_list(make_plan(instance or [], policy or None, ArenaSettings(baseline, horizon, trials, seed, quick)))
         return 0
     folder = out or Path("results") / ("arena-quick" if quick else "arena")
     try:
@@ -82,8 +82,8 @@ def _print_list(tasks: list[Task]) -> None:
     for heading, justify in (("instance", "left"), ("group", "left"), ("why it is there", "left"), ("rounds", "right")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for task in tasks:
-        table.add_row(task.entry.name, task.entry.group, task.entry.reason, f"{task.rounds:,}")
-    table.add_row("", "", f"all {len(tasks)}", f"{sum(task.rounds for task in tasks):,}")
+        table.add_row(task.entry.name, task.entry.group, task.entry.reason, f"{task.simulation.rounds:,}")
+    table.add_row("", "", f"all {len(tasks)}", f"{sum(task.simulation.rounds for task in tasks):,}")
     console().print(table)
 
 

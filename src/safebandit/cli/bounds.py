@@ -39,7 +39,7 @@ def bounds(
 
 
 def print_bounds(found: Bounds, horizon: int) -> None:
-    """Two tables: per arm, and summed at the horizon."""
+    """Print two tables: bounds per arm, and summed at the horizon."""
     from rich.table import Table
 
     from safebandit.cli.show import console

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 
 def complete_policy(incomplete: str) -> list[str]:
-    """Names of policies that begin so."""
+    """The policies whose names begin with what was typed."""
     from safebandit.core.policies import POLICIES
 
     return [name for name in POLICIES if name.startswith(incomplete)]
 
 
 def complete_instance(incomplete: str) -> list[str]:
-    """Names of instances that begin so."""
+    """The instances whose names begin with what was typed."""
     from safebandit.problems import NAMED
 
     return [name for name in NAMED if name.startswith(incomplete)]
 
 
 def complete_arena(incomplete: str) -> list[str]:
-    """Names of the arena's instances that begin so."""
+    """The arena's instances whose names begin with what was typed."""
     from safebandit.studies.arena.collection import COLLECTION
 
     return [name for name in COLLECTION if name.startswith(incomplete)]

@@ -17,7 +17,7 @@ Dask = Annotated[
 
 
 class Where(TypedDict):
-    """As the functions that play take it."""
+    """The arguments of the functions that play which say where."""
 
     workers: int | None
     executor: Executor | None
@@ -25,7 +25,7 @@ class Where(TypedDict):
 
 @contextlib.contextmanager
 def chosen_executor(dask: str | None, workers: int | None) -> Iterator[Where]:
-    """What --dask and --workers say."""
+    """Where to play, as --dask and --workers say."""
     if dask is None:
         yield {"workers": workers, "executor": None}
         return

@@ -60,9 +60,9 @@ def _print_list(names: list[str], quick: bool) -> None:
     for heading, justify in (("figure", "left"), ("what it shows", "left"), ("place", "left"), ("rounds", "right")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for name in names:
-        rounds = sum(RUNS[run].rounds(share) for run in FIGURES[name].runs)
+        rounds = sum(RUNS[run].simulation(share).rounds for run in FIGURES[name].runs)
         table.add_row(name, FIGURES[name].title, FIGURES[name].place, f"{rounds:,}")
-    total = sum(RUNS[run].rounds(share) for run in needed_runs(names))
+    total = sum(RUNS[run].simulation(share).rounds for run in needed_runs(names))
     table.add_row("", "all, simulations that figures share counted once", "", f"{total:,}")
     console().print(table)
 

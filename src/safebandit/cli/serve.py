@@ -29,12 +29,12 @@ def serve(
     The first start prints a key, once. SIGTERM or Ctrl-C stops it after the requests in flight are answered.
     """
     with live_packages("serve"):
-        from safebandit.service.limits import Limits
+        from safebandit.service.rates import RateLimits
         from safebandit.service.run import Place
         from safebandit.service.run import serve as run
 
-    limits = Limits(rate=rate, burst=burst)
-    status = run(Place(db, host, port), workers=workers, limits=limits, say=_say)
+    rates = RateLimits(rate=rate, burst=burst)
+    status = run(Place(db, host, port), workers=workers, rates=rates, say=_say)
     if status:
         raise typer.Exit(status)
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from safebandit.files import written_whole
 from safebandit.problems.limits import show_alpha
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _lines() -> Tell:
 
 
 def print_json(documents: Sequence[dict[str, Any]]) -> None:
-    """One document, or a list of them where there are several; numbers that do not exist are null."""
+    """Print one document, or a list of several; numbers that do not exist are null."""
     clean = [_without_nan(document) for document in documents]
     typer.echo(json.dumps(clean[0] if len(clean) == 1 else clean, allow_nan=False))
 
@@ -95,7 +96,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def print_result(result: Result) -> None:
-    """The summary of a result: regret and unsafe plays, then plays per arm."""
+    """Print the summary of a result: regret and unsafe plays, then plays per arm."""
     document = result.to_dict()
     screen = console()
     instance = result.specification.instance
@@ -149,7 +150,7 @@ def _figure(value: float) -> str:
 
 
 def save_results(results: Sequence[Result], folder: Path) -> None:
-    """Every result with its table and pictures; several get a folder each."""
+    """Save every result with its table and pictures; several get a folder each."""
     for result in results:
         instance = result.specification.instance
         name = re.sub(r"[^\w.=-]+", "-", f"{instance.name}-alpha-{show_alpha(instance.alpha)}")
@@ -157,12 +158,12 @@ def save_results(results: Sequence[Result], folder: Path) -> None:
 
 
 def save_result(result: Result, folder: Path) -> None:
-    """result.parquet, summary.csv, curves and boxes as PNG and SVG."""
+    """Save result.parquet, summary.csv, and curves and boxes as PNG and SVG."""
     from safebandit.simulation import plots
 
     path = result.save(folder / "result.parquet")
     rows = result.summary_rows()
-    with (folder / "summary.csv").open("w", newline="", encoding="utf-8") as file:
+    with written_whole(folder / "summary.csv") as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["policy", *(" ".join(column) for column in next(iter(rows.values())))])
         writer.writerows([policy, *row.values()] for policy, row in rows.items())

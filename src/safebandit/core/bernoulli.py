@@ -74,7 +74,7 @@ def kl_upper(p: float, budget: float) -> float:
 
 
 @compiled
-def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:  # noqa: C901
+def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:  # noqa: C901, PLR0911
     """kl_upper(p, budget), sooner where `start` is near it: an index of a round ago, or of a play ago.
 
     The error is about the square of `close`, a share of the distance to p or to 1.

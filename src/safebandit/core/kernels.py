@@ -113,7 +113,7 @@ def learn_news(policy: Any, state: State, k: int, play: int, news: Numbers, know
             learned_pair(policy, state, k, j, reward_bit, risk_bit)
 
 
-def _play_trials(  # noqa: C901
+def _play_trials(
     policy: Any,
     search: Any,
     law: Any,

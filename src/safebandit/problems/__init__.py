@@ -1,6 +1,8 @@
-"""Problems: instances, which are supposed truths to simulate, limits on risks, and what theory says of an instance."""
+"""Supposed truths: instances by means, from data or by name, their limits of risk, and what theory says of them.
 
-from safebandit.problems.instance import Instance
-from safebandit.problems.named import NAMED, as_instance, instance_by_name
+Names are imported when they are first used: limits of risk are read where nothing is simulated, too.
+"""
 
-__all__ = ["NAMED", "Instance", "as_instance", "instance_by_name"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -61,7 +61,7 @@ def _check_column(table: pd.DataFrame, column: str) -> None:
 
 
 def _risk_columns(table: pd.DataFrame, risks: Sequence[str] | None) -> list[str]:
-    """The columns named; by default `risk`, else all whose name begins so."""
+    """The columns that were named; by default `risk`, or else all whose names begin with "risk"."""
     if risks is None:
         begin_so = [column for column in table.columns if str(column).startswith("risk")]
         columns = ["risk"] if "risk" in begin_so or not begin_so else begin_so

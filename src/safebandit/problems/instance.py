@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
-from safebandit.core.laws import draw
+from safebandit.core.laws import draw as draw  # noqa: PLC0414  passed on by the room
 from safebandit.core.streams import trial_streams
 from safebandit.errors import InstanceError, suggest
 from safebandit.problems import make
@@ -125,7 +125,7 @@ class Instance:
         allow_infeasible: bool = False,
         risks: Sequence[str] | None = None,
     ) -> Instance:
-        """Per arm a list of (reward, risk, probability); several risks have a place each."""
+        """Finite laws: a list of (reward, risk, probability) per arm, with a place for each of several risks."""
         recipe = {"kind": "finite", "outcomes": outcomes}
         return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
 
@@ -178,7 +178,7 @@ class Instance:
         return Instance(law, mu, means, limits, names, name, {"kind": kind, **plain}, allow_infeasible, of_risks)
 
     def with_alpha(self, alpha: AnyAlpha) -> Instance:
-        """The same arms at another tolerated risk: one number for every risk, or one each."""
+        """An instance of these arms at another tolerated risk: one number for every risk, or one each."""
         return replace(self, alpha=plain_alpha(read_limits(alpha, len(self.limits))))
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class Instance:
 
     @cached_property
     def risk_means(self) -> Numbers:
-        """Nu with a row per risk, also where there is but one."""
+        """The mean risks with a row per risk, even for one risk."""
         return np.atleast_2d(self.nu)
 
     @cached_property

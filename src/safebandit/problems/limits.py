@@ -16,7 +16,7 @@ ONE_RISK = ("risk",)
 
 
 def check_unit(what: str, value: Any, error: type[SafebanditError] = InstanceError) -> float:
-    """A number in [0, 1], or an error that says which is not."""
+    """Read a number in [0, 1]; an error names the value that is not one."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -85,7 +85,7 @@ def read_risk_names(names: Any, risks: int, error: type[SafebanditError] = Insta
 
 
 def list_risk_names(names: Any, error: type[SafebanditError] = InstanceError) -> tuple[str, ...]:
-    """Names that differ, however many."""
+    """The names of risks as a tuple, checked to differ."""
     if not is_listed(names) or len(names) == 0:
         raise error(f"risks must be a list of names, got {names!r}")
     read = tuple(str(name) for name in names)

@@ -87,7 +87,7 @@ def gaps_large(i: int = 5) -> Instance:
 
 @named_instance
 def gaps_small(i: int = 5) -> Instance:
-    """The same larger gaps, with smaller gaps ten times less (section on dependence on gaps)."""
+    """Gaps of i/25 in reward or risk, with gaps ten times smaller beside (section on dependence on gaps)."""
     gap, small = _step(i) / 25, _step(i) / 250
     mu = [0.5, 0.5 - gap, 0.5 + small]
     nu = [0.5, 0.5 + small, 0.5 + gap]

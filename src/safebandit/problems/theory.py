@@ -152,7 +152,7 @@ class Bounds:
         return min(rounds, math.fsum(n for arm, n in zip(self.arms, plays, strict=True) if arm.safety_gap > 0))
 
     def to_dict(self, horizon: int) -> dict[str, Any]:
-        """As the command line's JSON has it."""
+        """The bounds as the command line prints them in JSON."""
         names = [f"{whose}{what}_slope" for whose in ("", "tsbu_", "lower_") for what in ("regret", "unsafe")]
         return {
             "instance": self.instance.to_dict(),

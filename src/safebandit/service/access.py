@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 
 from safebandit.service.guards import KEY_ID
 from safebandit.service.keys import PERMISSIONS, Key, Keys
-from safebandit.service.problems import RefusedError
+from safebandit.service.refusals import RefusedError
 
 COOKIE = "safebandit_session"
 # Only for the OpenAPI document; the header is read below, where the answers say what is wrong.
@@ -63,7 +63,7 @@ async def identify(request: Request) -> Key | None:
 
 
 def refuse_guessing(request: Request) -> None:
-    """429 to an address that has shown too many keys that do not work."""
+    """Answer 429 to an address that has shown too many keys that do not work."""
     _refuse_for(request.app.state.failures_of_addresses.wait(_address(request)), request, "address")
 
 

@@ -9,21 +9,21 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from safebandit.service import problems
+from safebandit.service import refusals
 from safebandit.service.api import keyring, probes, reading, writing
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
-from safebandit.service.limits import Buckets, Limits
 from safebandit.service.metrics import Metrics
 from safebandit.service.page import routes
+from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
 from safebandit.trials.record.ledger import Ledger
 from safebandit.version import __version__
 
 
-def create_app(database: str, *, limits: Limits | None = None) -> FastAPI:
+def create_app(database: str, *, rates: RateLimits | None = None) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops."""
-    limits = limits or Limits()
+    rates = rates or RateLimits()
     metrics = Metrics()
 
     @contextlib.asynccontextmanager
@@ -47,9 +47,9 @@ def create_app(database: str, *, limits: Limits | None = None) -> FastAPI:
         openapi_url="/v1/openapi.json",
     )
     app.state.metrics = metrics
-    app.state.requests_of_keys = Buckets(limits.rate, limits.burst)
-    app.state.failures_of_addresses = Buckets(limits.failures, limits.failures_burst)
-    problems.register(app)
+    app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
+    app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
+    refusals.register(app)
     for router in (writing.router, reading.router, keyring.router, probes.router, routes.router):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")

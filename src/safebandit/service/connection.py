@@ -1,4 +1,8 @@
-"""Requests to a service, sent again where that is safe, for as long as there is patience."""
+"""Requests to a service, sent again where that is safe, for as long as there is patience.
+
+By hand: the retries of `stamina` end after the time that is given, not before it, so that they would sleep through a
+Retry-After that is longer than the patience.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +47,11 @@ class Connection:
         self._http.close()
 
     def get(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        """What is there."""
+        """Get what a path holds."""
         return self._request("GET", path, repeatable=True, params=parameters)
 
     def post(self, path: str, body: Mapping[str, Any], *, repeatable: bool = True) -> Any:
-        """Have something done; `repeatable` where doing it twice is doing it once."""
+        """Send a body to a path; `repeatable` says that sending it twice does no more than sending it once."""
         return self._request("POST", path, repeatable=repeatable, json=body)
 
     def _request(self, method: str, path: str, *, repeatable: bool, **content: Any) -> Any:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from safebandit.service.logs import log
 from safebandit.service.metrics import Metrics
-from safebandit.service.problems import METHODS, answer
+from safebandit.service.refusals import METHODS, answer
 
 BODY_BYTES = 64 * 1024
 # Where the key's id is noted for the log.

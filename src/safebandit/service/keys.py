@@ -58,7 +58,7 @@ class Key(NamedTuple):
 
     @property
     def actor(self) -> str:
-        """Whom the log names: people may share a name, but not a key."""
+        """The name that the log gives, with the key: people may share a name, but not a key."""
         return f"{self.name} (key {self.id})"
 
     @property
@@ -113,7 +113,7 @@ class Keys:
         return revoked
 
     def find(self, text: str, *, recalled: bool = False) -> Key | None:
-        """The key that this text is, if it is one and works now; `recalled`: among those seen a moment ago only."""
+        """Find the key with this text, if it works now; `recalled` looks only among keys seen a moment ago."""
         match = _WRITTEN.fullmatch(text)
         if match is None:
             return None
@@ -159,7 +159,7 @@ class Keys:
         return self._note("session " + _hash(token), found[0]) if found and works else None
 
     def _look_up(self, what: str, wanted: Any, recalled: bool) -> tuple[Key, str] | None:
-        """A key, and its hash or, of a session, its end; remembered for a moment."""
+        """Look up a key with its hash, or a session with its end, and remember it for a moment."""
         with self._lock:
             seen, key, rest = self._remembered.get(what, (-1.0, None, ""))
         if key is not None and time.monotonic() - seen < REMEMBERED_SECONDS:

@@ -16,7 +16,7 @@ class JsonLines(logging.Formatter):
     """Each record as one line of JSON; what is passed as `extra={"fields": {...}}` stands beside the message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Write one record as a line of JSON."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": time.replace("+00:00", "Z"), "level": record.levelname.lower()}
         line |= {"logger": record.name, "message": record.getMessage(), **getattr(record, "fields", {})}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -24,34 +26,41 @@ class Metrics:
         self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
     def decided(self, trial: str, *, held: bool) -> None:
-        """A unit was given an arm, or none."""
+        """Count a decision: a unit was given an arm, or held."""
         self._decisions.labels(trial, "held" if held else "asked").inc()
 
     def limited(self, limit: str) -> None:
-        """A request came too soon: by the limit of a key, or of an address."""
+        """Count a request that came too soon, by the limit of a key or of an address."""
         self._limited.labels(limit).inc()
 
     def waiting(self, writes: int) -> None:
-        """So many writes wait now."""
+        """Note how many writes wait now."""
         self._queue.set(writes)
 
     def text(self, pending: dict[str, int]) -> bytes:
-        """All of it, as Prometheus reads it; pending units are those that the record has now."""
+        """All numbers as Prometheus reads them, with the units that are pending in the record now."""
+        everyone = CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-            everyone = CollectorRegistry()
             MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         else:
-            everyone = self._registry
-        # Read when asked for, not counted: every process gives the same numbers, so they are not added up.
-        return generate_latest(everyone) + _gauge("safebandit_pending_units", "Units waited for.", pending)
+            everyone.register(self._registry)
+        everyone.register(_Pending(pending))
+        return generate_latest(everyone)
 
 
-def _gauge(name: str, about: str, values: dict[str, int]) -> bytes:
-    lines = [f"# HELP {name} {about}", f"# TYPE {name} gauge"]
-    lines += [f'{name}{{trial="{trial}"}} {value}' for trial, value in values.items()]
-    return "\n".join([*lines, ""]).encode()
+class _Pending:
+    """Units by trial, read and not counted: every process gives the same numbers, so they are not added up."""
+
+    def __init__(self, units: dict[str, int]) -> None:
+        self._units = units
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily("safebandit_pending_units", "Units waited for.", labels=["trial"])
+        for trial, count in self._units.items():
+            family.add_metric([trial], count)
+        yield family

@@ -14,8 +14,8 @@ import uvicorn
 from safebandit.errors import RecordError
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
-from safebandit.service.limits import Limits
 from safebandit.service.logs import log_to_stderr
+from safebandit.service.rates import RateLimits
 from safebandit.trials.record.database import read_url
 from safebandit.trials.record.ledger import Ledger
 
@@ -32,8 +32,8 @@ class Place(NamedTuple):
     port: int
 
 
-def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], None]) -> int:
-    """Serve until a signal comes; the exit status. What people need to know is said once, when it can be reached."""
+def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str], None]) -> int:
+    """Serve until a signal comes, and return the exit status; `say` is told once where the service can be reached."""
     log_to_stderr()
     loopback = _is_loopback(place.host)
     if not loopback and _is_missing(place.database):
@@ -49,14 +49,14 @@ def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], No
         if workers > 1:
             from safebandit.service.workers import supervise
 
-            return supervise(place.database, listener, workers=workers, limits=limits)
-        return serve_here(place.database, listener, limits)
+            return supervise(place.database, listener, workers=workers, rates=rates)
+        return serve_here(place.database, listener, rates)
 
 
-def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
+def serve_here(database: str, listener: socket.socket, rates: RateLimits) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
     config = uvicorn.Config(
-        create_app(database, limits=limits),
+        create_app(database, rates=rates),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -84,7 +84,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
-    """The text of an admin's key, where there is no key yet; a service that others can reach needs one before."""
+    """Make an admin's key where there is none yet, and return its text; others must not reach a service without one."""
     known = keys.all()
     if not loopback and not any(key.works for key in known):
         raise _no_key(place)

@@ -1,4 +1,8 @@
-"""Several processes on one socket: each is a whole service; one that dies is replaced, and all stop with the parent."""
+"""Several processes on one socket: each is a whole service; one that dies is replaced, and all stop with the parent.
+
+Uvicorn's own supervisor would not do: its workers outlive a parent that is killed, and it does not say whether all of
+them stopped as they should.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,16 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from safebandit.service.limits import Limits
 from safebandit.service.logs import log, log_to_stderr
+from safebandit.service.rates import RateLimits
 
 
-def supervise(database: str, listener: socket.socket, *, workers: int, limits: Limits) -> int:
+def supervise(database: str, listener: socket.socket, *, workers: int, rates: RateLimits) -> int:
     """Keep this many processes serving until a signal comes; 0 if all of them stopped as they should."""
     with tempfile.TemporaryDirectory(prefix="safebandit-metrics-") as folder:
         # Processes add up their numbers in files here, so that any of them can answer for all.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        return _Supervisor((database, listener, limits), workers).run()
+        return _Supervisor((database, listener, rates), workers).run()
 
 
 class _Supervisor:
@@ -67,15 +71,15 @@ class _Supervisor:
 
 
 def _forget(process: SpawnProcess) -> None:
-    """A process that is no more has no queue."""
+    """Drop the numbers of a process that has ended from the metrics."""
     from prometheus_client.multiprocess import mark_process_dead
 
     if process.pid is not None:
         mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
-def _work(alive: Connection, database: str, listener: socket.socket, limits: Limits) -> None:
-    """One worker."""
+def _work(alive: Connection, database: str, listener: socket.socket, rates: RateLimits) -> None:
+    """Serve as one worker, until the parent ends."""
     from safebandit.service.run import serve_here
 
     def stop_with_parent() -> None:
@@ -84,4 +88,4 @@ def _work(alive: Connection, database: str, listener: socket.socket, limits: Lim
 
     log_to_stderr()
     threading.Thread(target=stop_with_parent, daemon=True).start()
-    raise SystemExit(serve_here(database, listener, limits))
+    raise SystemExit(serve_here(database, listener, rates))

@@ -1,11 +1,10 @@
-"""Finished chunks of trials: put in order for a keeper, and kept on disk as they end, so that a killed run resumes."""
+"""Finished chunks of trials: put in order for a collector, and saved as they end, so that a killed run resumes."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,8 @@ import numpy as np
 
 from safebandit.core.kernels import Trials
 from safebandit.errors import ResultError
-from safebandit.simulation.collecting import Keeper
+from safebandit.files import written_whole
+from safebandit.simulation.collecting import Collector
 from safebandit.simulation.results import Specification
 from safebandit.sources import sources
 
@@ -35,16 +35,16 @@ class Chunk(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number of the first trial after it."""
+        """The number of the first trial after the chunk."""
         return self.first + len(self.trials.regret)
 
     def cut(self, first: int, end: int) -> Chunk:
-        """The part of it between two numbers."""
+        """The part of the chunk between two numbers."""
         columns: list[Any] = [column[first - self.first : end - self.first] for column in self.trials]
         return Chunk(first, Trials(*columns), self.seconds * (end - first) / (self.end - self.first))
 
 
-class KeptChunk(NamedTuple):
+class SavedChunk(NamedTuple):
     """A file with a chunk from the number `first` on, and those of its trials that are wanted."""
 
     path: Path
@@ -52,14 +52,14 @@ class KeptChunk(NamedTuple):
     wanted: range
 
     def read(self) -> Chunk:
-        """The wanted part of it."""
+        """Read the wanted trials of the chunk."""
         chunk = _read(self.path, self.first)
         if chunk is None:
             raise ResultError(f"{self.path} was changed while it was in use; run it again")
         return chunk.cut(self.wanted.start, self.wanted.stop)
 
 
-class Shelf:
+class ChunkFolder:
     """A folder with the finished chunks of one policy on one problem, each in a file named after its trials.
 
     Folders are named after all that determines the trials and all that made them: others never meet.
@@ -70,29 +70,23 @@ class Shelf:
         key = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
         self.folder = Path(folder) / key
 
-    def keep(self, chunk: Chunk) -> None:
+    def save(self, chunk: Chunk) -> None:
         """Write a chunk: all of it or nothing."""
         content = io.BytesIO()
         columns: dict[str, Any] = chunk.trials._asdict()
         np.savez(content, seconds=chunk.seconds, **columns)
         data = content.getvalue()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f"{chunk.first}-{chunk.end}.chunk"
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
+        with written_whole(self.folder / f"{chunk.first}-{chunk.end}.chunk") as partial:
             partial.write_bytes(hashlib.sha256(data).digest() + data)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
 
-    def find(self, wanted: range) -> list[KeptChunk]:
-        """The kept trials among those wanted, each once and in order, however they were cut; damaged files are none."""
+    def find(self, wanted: range) -> list[SavedChunk]:
+        """The saved trials among those wanted, each once and in order, however they were cut; none of damaged files."""
         found, reached = [], wanted.start
         for first, end, path in sorted(self._files()):
             start, stop = max(first, reached), min(end, wanted.stop)
             chunk = _read(path, first) if start < stop else None
             if chunk is not None and chunk.end == end:
-                found.append(KeptChunk(path, first, range(start, stop)))
+                found.append(SavedChunk(path, first, range(start, stop)))
                 reached = stop
         return found
 
@@ -116,32 +110,32 @@ def _read(path: Path, first: int) -> Chunk | None:
 
 
 def clear(folder: str | Path) -> None:
-    """Remove all kept chunks of a folder, and the folder if nothing else is in it."""
+    """Remove all saved chunks of a folder, and the folder if nothing else is in it."""
     folder = Path(folder)
-    for shelf in {path.parent for path in folder.glob("*/*.chunk")}:
-        shutil.rmtree(shelf)
+    for of_one_policy in {path.parent for path in folder.glob("*/*.chunk")}:
+        shutil.rmtree(of_one_policy)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
 
 
-def gaps(wanted: range, kept: Sequence[KeptChunk]) -> list[range]:
-    """The wanted trials that are not kept, as ranges in order."""
-    starts = [wanted.start, *(chunk.wanted.stop for chunk in kept)]
-    ends = [*(chunk.wanted.start for chunk in kept), wanted.stop]
+def gaps(wanted: range, saved: Sequence[SavedChunk]) -> list[range]:
+    """The wanted trials that are not saved, as ranges in order."""
+    starts = [wanted.start, *(chunk.wanted.stop for chunk in saved)]
+    ends = [*(chunk.wanted.start for chunk in saved), wanted.stop]
     return [range(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
 
 
-class Clerk:
-    """Takes finished chunks in any order, and hands the trials that every policy has finished to a keeper, in order.
+class Assembler:
+    """Takes finished chunks in any order, and hands the trials that every policy has finished to a collector, in order.
 
     In a thread of its own: Ctrl-C is heard in the main thread only, and trials are added for all policies or for none.
     """
 
-    def __init__(self, keeper: Keeper, first: int, kept: Mapping[str, Sequence[KeptChunk]]) -> None:
-        self.seconds = dict.fromkeys(kept, 0.0)
-        self._keeper = keeper
+    def __init__(self, collector: Collector, first: int, saved: Mapping[str, Sequence[SavedChunk]]) -> None:
+        self.seconds = dict.fromkeys(saved, 0.0)
+        self._collector = collector
         self._next = first
-        self._kept = {(label, chunk.wanted.start): chunk for label, chunks in kept.items() for chunk in chunks}
+        self._saved = {(label, chunk.wanted.start): chunk for label, chunks in saved.items() for chunk in chunks}
         self._early: dict[tuple[str, int], Chunk] = {}
         self._closing = False
         self._thread = ThreadPoolExecutor(1)
@@ -157,7 +151,7 @@ class Clerk:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Hand over all that can be."""
+        """Hand over all trials that are next in order."""
         self._thread.submit(self._hand_over).result()
 
     def _hand_over(self) -> None:
@@ -165,7 +159,7 @@ class Clerk:
             chunks = {label: self._pop_next(label) for label in self.seconds}
             first, end = self._next, min(chunk.end for chunk in chunks.values())
             parts = {label: chunk.cut(first, end) for label, chunk in chunks.items()}
-            self._keeper.add({label: part.trials for label, part in parts.items()})
+            self._collector.add({label: part.trials for label, part in parts.items()})
             for label, chunk in chunks.items():
                 self.seconds[label] += parts[label].seconds
                 if end < chunk.end:
@@ -175,11 +169,11 @@ class Clerk:
     def _has_next(self, label: str) -> bool:
         place = label, self._next
         # Files can be many: whoever is closing does not wait for them.
-        return place in self._early or (place in self._kept and not self._closing)
+        return place in self._early or (place in self._saved and not self._closing)
 
     def _pop_next(self, label: str) -> Chunk:
         place = label, self._next
-        return self._early.pop(place) if place in self._early else self._kept.pop(place).read()
+        return self._early.pop(place) if place in self._early else self._saved.pop(place).read()
 
     def close(self) -> None:
         """End when what is in memory, and in order, has been handed over."""

@@ -93,7 +93,7 @@ def _client(distributed: Any, where: Any) -> Any:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """There are workers, and all have the sources and versions that are here."""
+    """Check that there are workers, and that all have the sources and versions that are here."""
     try:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
     except TimeoutError:

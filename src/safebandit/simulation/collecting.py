@@ -1,4 +1,4 @@
-"""What a run keeps of its trials, which it hands over in chunks and in order: every trial, or a summary of them."""
+"""Collectors of trials: a run hands its trials over in order, and a collector keeps every one, or a summary of them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ KEEP = ("trials", "summary")
 # Beyond, the sketches of a few trials are larger than the trials.
 MOST_CHECKPOINTS = 2_000
 
-Kept: TypeAlias = Mapping[str, Trials | Summary]
+Collected: TypeAlias = Mapping[str, Trials | Summary]
 
 
-class Keeper(Protocol):
-    """Is given the next trials of every policy, chunk by chunk, and in the end says what it kept of all."""
+class Collector(Protocol):
+    """Takes the next trials of every policy, chunk by chunk, and gives what it collected in the end."""
 
     trials: int
 
     def add(self, chunk: Mapping[str, Trials]) -> None: ...
 
-    def kept(self) -> Kept: ...
+    def collected(self) -> Collected: ...
 
 
-class TrialKeeper:
+class TrialCollector:
     """Keeps every trial; `before` are trials that there are already."""
 
     def __init__(self, before: Mapping[str, Trials] | None = None) -> None:
@@ -42,14 +42,14 @@ class TrialKeeper:
         self._chunks.append(chunk)
         self.trials += len(next(iter(chunk.values())).regret)
 
-    def kept(self) -> dict[str, Trials]:
+    def collected(self) -> dict[str, Trials]:
         return {
             label: Trials(*(np.concatenate(parts) for parts in zip(*(c[label] for c in self._chunks), strict=True)))
             for label in self._chunks[0]
         }
 
 
-class SummaryKeeper:
+class SummaryCollector:
     """Keeps a summary of each policy's trials; `before` are summaries of trials that there are already."""
 
     def __init__(self, instance: Instance, before: Mapping[str, Summary] | None = None) -> None:
@@ -63,34 +63,35 @@ class SummaryKeeper:
             summary.add({**fields_of(trials, self._unsafe), **pair_fields(chunk, label)})
         self.trials = next(iter(self._summaries.values())).trials
 
-    def kept(self) -> dict[str, Summary]:
+    def collected(self) -> dict[str, Summary]:
         return self._summaries
 
 
-def new_keeper(keep: str, instance: Instance, checkpoints: int) -> Keeper:
-    """One that keeps "trials" or a "summary"."""
+def new_collector(keep: str, instance: Instance, checkpoints: int) -> Collector:
+    """A collector of "trials" or of a "summary"."""
     if keep not in KEEP:
         raise SimulationError(f'keep must be "trials" or "summary", got {keep!r}')
     if keep == "trials":
-        return TrialKeeper()
+        return TrialCollector()
     if checkpoints > MOST_CHECKPOINTS:
         raise SimulationError(
             f"a summary has at most {MOST_CHECKPOINTS:,} checkpoints, got {checkpoints:,}; "
             'ask for fewer, or keep="trials"'
         )
-    return SummaryKeeper(instance)
+    return SummaryCollector(instance)
 
 
-def keeper_after(kept: Kept, instance: Instance) -> Keeper:
-    """One that adds to what was kept, and does not change it."""
-    return SummaryKeeper(instance, summaries_in(kept)) if summaries_in(kept) else TrialKeeper(trials_in(kept))
+def collector_after(collected: Collected, instance: Instance) -> Collector:
+    """A collector that adds to what was collected before, and does not change it."""
+    summaries = summaries_in(collected)
+    return SummaryCollector(instance, summaries) if summaries else TrialCollector(trials_in(collected))
 
 
-def trials_in(kept: Kept) -> dict[str, Trials]:
-    """The policies of which every trial was kept."""
-    return {label: trials for label, trials in kept.items() if isinstance(trials, Trials)}
+def trials_in(collected: Collected) -> dict[str, Trials]:
+    """The policies of which every trial was collected."""
+    return {label: trials for label, trials in collected.items() if isinstance(trials, Trials)}
 
 
-def summaries_in(kept: Kept) -> dict[str, Summary]:
-    """The policies of which a summary was kept."""
-    return {label: summary for label, summary in kept.items() if isinstance(summary, Summary)}
+def summaries_in(collected: Collected) -> dict[str, Summary]:
+    """The policies of which a summary was collected."""
+    return {label: summary for label, summary in collected.items() if isinstance(summary, Summary)}

@@ -21,8 +21,8 @@ from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
-from safebandit.simulation.chunks import Chunk, Clerk, KeptChunk, Shelf, gaps
-from safebandit.simulation.collecting import Keeper
+from safebandit.simulation.chunks import Assembler, Chunk, ChunkFolder, SavedChunk, gaps
+from safebandit.simulation.collecting import Collector
 from safebandit.simulation.results import Result, Specification
 from safebandit.sources import sources
 
@@ -47,6 +47,14 @@ class Step(NamedTuple):
     what: str
 
 
+def part_of(progress: Progress | None, done: int, total: int, what: str = "") -> Progress | None:
+    """Who is told of a part of the work, as progress through the whole: `done` rounds of `total` came before it."""
+    if progress is None:
+        return None
+    name = f"{what}: " if what else ""
+    return lambda step: progress(Step(done + step.done, total, f"{name}{step.what}"))
+
+
 class Job(NamedTuple):
     """All that the trials of one policy share; it can be sent to another process."""
 
@@ -62,7 +70,7 @@ class Job(NamedTuple):
     formulas: Sequence[Formula]
 
 
-class Means(NamedTuple):
+class Resources(NamedTuple):
     """What a run is carried out with: threads or an executor, a folder for finished chunks, who is told of progress."""
 
     workers: int
@@ -78,29 +86,29 @@ def ready_for(policy: Any, instance: Instance) -> Any:
 
 
 def run(
-    specification: Specification, policies: Mapping[str, Any], trials: range, means: Means, keeper: Keeper
+    specification: Specification, policies: Mapping[str, Any], trials: range, resources: Resources, collector: Collector
 ) -> Result:
     """All trials of all policies, chunk by chunk; after Ctrl-C, those before the first that is unfinished."""
     stop = np.zeros(1, np.int64)
-    lanes = [
-        _lane(_job(label, policy, specification, stop), specification, trials, means)
+    workloads = [
+        _workload(_job(label, policy, specification, stop), specification, trials, resources)
         for label, policy in policies.items()
     ]
-    clerk = Clerk(keeper, trials.start, {lane.job.label: lane.kept for lane in lanes})
-    before, interrupted = keeper.trials, False
+    assembler = Assembler(collector, trials.start, {workload.job.label: workload.saved for workload in workloads})
+    before, interrupted = collector.trials, False
     try:
-        clerk.catch_up()
-        if means.executor is None:
-            _run_on_threads(lanes, clerk, means)
+        assembler.catch_up()
+        if resources.executor is None:
+            _run_on_threads(workloads, assembler, resources)
         else:
-            _run_on_executor(means.executor, lanes, clerk, means)
+            _run_on_executor(resources.executor, workloads, assembler, resources)
     except KeyboardInterrupt:
         interrupted = True
     finally:
-        clerk.close()
-    if keeper.trials == before:
+        assembler.close()
+    if collector.trials == before:
         raise KeyboardInterrupt("interrupted before any trial was finished under every policy")
-    return Result(specification, keeper.kept(), clerk.seconds, interrupted)
+    return Result(specification, collector.collected(), assembler.seconds, interrupted)
 
 
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> Job:
@@ -119,58 +127,64 @@ def _kinds(value: Any) -> set[type]:
     return {type(value)}.union(*map(_kinds, value)) if hasattr(value, "_fields") else set()
 
 
-class _Lane(NamedTuple):
-    """What one policy has to play: its finished chunks are on a shelf, if it has one."""
+class _Workload(NamedTuple):
+    """What one policy has to play: which trials are missing, and which are saved in a folder, if it has one."""
 
     job: Job
-    shelf: Shelf | None
-    kept: Sequence[KeptChunk]
+    folder: ChunkFolder | None
+    saved: Sequence[SavedChunk]
     missing: Sequence[range]
 
 
-def _lane(job: Job, specification: Specification, trials: range, means: Means) -> _Lane:
+def _workload(job: Job, specification: Specification, trials: range, resources: Resources) -> _Workload:
     # A class from outside may have been edited since, and nobody could tell.
-    if means.resume is None or not is_ours(job.policy):
-        return _Lane(job, None, [], [trials])
-    shelf = Shelf(means.resume, specification, job.policy)
-    kept = shelf.find(trials)
-    return _Lane(job, shelf, kept, gaps(trials, kept))
+    if resources.resume is None or not is_ours(job.policy):
+        return _Workload(job, None, [], [trials])
+    folder = ChunkFolder(resources.resume, specification, job.policy)
+    saved = folder.find(trials)
+    return _Workload(job, folder, saved, gaps(trials, saved))
 
 
-def _run_on_threads(lanes: Sequence[_Lane], clerk: Clerk, means: Means) -> None:
-    tracker = _Tracker(lanes, means.progress)
-    pool = ThreadPoolExecutor(means.workers)
+def _run_on_threads(workloads: Sequence[_Workload], assembler: Assembler, resources: Resources) -> None:
+    tracker = _Tracker(workloads, resources.progress)
+    pool = ThreadPoolExecutor(resources.workers)
     try:
-        for lane in lanes:
-            tracker.tell(f"preparing {lane.job.label}")
-            make_ready(lane.job)
-        _collect(pool, run_chunk, _plan(lanes, means.workers, longer=1), clerk, tracker)
+        for workload in workloads:
+            tracker.tell(f"preparing {workload.job.label}")
+            make_ready(workload.job)
+        _collect(pool, run_chunk, _plan(workloads, resources.workers, longer=1), assembler, tracker)
     finally:
-        lanes[0].job.stop[0] = 1
+        workloads[0].job.stop[0] = 1
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run_on_executor(executor: Executor, lanes: Sequence[_Lane], clerk: Clerk, means: Means) -> None:
-    """The executor is another's: what is pending is cancelled, and it goes on."""
-    tracker = _Tracker(lanes, means.progress)
+def _run_on_executor(
+    executor: Executor, workloads: Sequence[_Workload], assembler: Assembler, resources: Resources
+) -> None:
+    """Play on an executor that someone else owns: pending chunks are cancelled at the end, the executor goes on."""
+    tracker = _Tracker(workloads, resources.progress)
     tracker.tell("sending chunks")
     try:
-        _collect(executor, play_chunk, _plan(lanes, means.workers, longer=LONGER_ON_EXECUTOR), clerk, tracker)
+        _collect(
+            executor, play_chunk, _plan(workloads, resources.workers, longer=LONGER_ON_EXECUTOR), assembler, tracker
+        )
     except (BrokenExecutor, CancelledError) as problem:
-        raise ExecutorError(_lost(problem, means)) from problem
+        raise ExecutorError(_lost(problem, resources)) from problem
     except ImportError as problem:
         raise ExecutorError(f"a worker lacks a module ({problem}); install the same packages there") from problem
     except Exception as problem:
         if type(problem).__module__.partition(".")[0] == "distributed":
-            raise ExecutorError(_lost(problem, means)) from problem
+            raise ExecutorError(_lost(problem, resources)) from problem
         raise
     finally:
         # Heard by threads only; other processes have a copy, and end the chunk that they are at.
-        lanes[0].job.stop[0] = 1
+        workloads[0].job.stop[0] = 1
 
 
-def _lost(problem: BaseException, means: Means) -> str:
-    remedy = "name a folder (resume) to keep finished chunks" if means.resume is None else "finished chunks are kept"
+def _lost(problem: BaseException, resources: Resources) -> str:
+    remedy = (
+        "name a folder (resume) to keep finished chunks" if resources.resume is None else "finished chunks are kept"
+    )
     reason = " ".join(str(problem).split()) or "its tasks were cancelled"
     return f"the executor was lost: {type(problem).__name__}, {reason}; {remedy}, and run it again"
 
@@ -178,16 +192,16 @@ def _lost(problem: BaseException, means: Means) -> str:
 class _Tracker:
     """How many rounds are done, and who is told."""
 
-    def __init__(self, lanes: Sequence[_Lane], progress: Progress | None) -> None:
-        self.horizon = int(lanes[0].job.checkpoints[-1])
+    def __init__(self, workloads: Sequence[_Workload], progress: Progress | None) -> None:
+        self.horizon = int(workloads[0].job.checkpoints[-1])
         self.progress = progress
-        self.done = self.horizon * sum(len(chunk.wanted) for lane in lanes for chunk in lane.kept)
-        self.total = self.done + self.horizon * sum(len(gap) for lane in lanes for gap in lane.missing)
+        self.done = self.horizon * sum(len(chunk.wanted) for workload in workloads for chunk in workload.saved)
+        self.total = self.done + self.horizon * sum(len(gap) for workload in workloads for gap in workload.missing)
 
     def add(self, task: _Task) -> None:
-        """A chunk has ended."""
+        """Count a chunk that has ended."""
         self.done += len(task.trials) * self.horizon
-        self.tell(task.lane.job.label)
+        self.tell(task.workload.job.label)
 
     def tell(self, what: str) -> None:
         if self.progress is not None:
@@ -195,7 +209,7 @@ class _Tracker:
 
 
 class _Task(NamedTuple):
-    lane: _Lane
+    workload: _Workload
     trials: range
 
 
@@ -206,14 +220,14 @@ class _Plan(NamedTuple):
     room: int
 
 
-def _plan(lanes: Sequence[_Lane], workers: int, *, longer: int) -> _Plan:
+def _plan(workloads: Sequence[_Workload], workers: int, *, longer: int) -> _Plan:
     """What is missing, in chunks; the first trials of every policy come first."""
     tasks = []
-    for lane in lanes:
-        size = _chunk_trials(sum(map(len, lane.missing)), int(lane.job.checkpoints[-1]), workers, longer)
-        tasks += [_Task(lane, gap[i : i + size]) for gap in lane.missing for i in range(0, len(gap), size)]
+    for workload in workloads:
+        size = _chunk_trials(sum(map(len, workload.missing)), int(workload.job.checkpoints[-1]), workers, longer)
+        tasks += [_Task(workload, gap[i : i + size]) for gap in workload.missing for i in range(0, len(gap), size)]
     # One for every policy beside: the chunk that all others wait for is always among those handed out.
-    return _Plan(sorted(tasks, key=lambda task: task.trials.start), CHUNKS_AHEAD * workers + len(lanes))
+    return _Plan(sorted(tasks, key=lambda task: task.trials.start), CHUNKS_AHEAD * workers + len(workloads))
 
 
 def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
@@ -224,24 +238,26 @@ def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
     return max(1, least, min(longer * MAX_CHUNK_TRIALS, longer * CHUNK_ROUNDS // horizon, share))
 
 
-def _collect(pool: Executor, play: Callable[[Job, range], Chunk], plan: _Plan, clerk: Clerk, tracker: _Tracker) -> None:
-    """Have it all played; each chunk is kept on disk as it ends, then goes to the clerk."""
+def _collect(
+    pool: Executor, play: Callable[[Job, range], Chunk], plan: _Plan, assembler: Assembler, tracker: _Tracker
+) -> None:
+    """Play all tasks of a plan; each chunk is saved as it ends, then goes to the assembler."""
     todo = deque(plan.tasks)
     running: dict[Future[Chunk], _Task] = {}
     ended: SimpleQueue[Future[Chunk]] = SimpleQueue()
     try:
         while todo or running:
-            while todo and len(running) + clerk.waiting < plan.room:
+            while todo and len(running) + assembler.waiting < plan.room:
                 task = todo.popleft()
-                future = pool.submit(play, task.lane.job, task.trials)
+                future = pool.submit(play, task.workload.job, task.trials)
                 running[future] = task
                 future.add_done_callback(ended.put)
             future = ended.get()
             task = running.pop(future)
             chunk = future.result()
-            if task.lane.shelf is not None:
-                task.lane.shelf.keep(chunk)
-            clerk.take(task.lane.job.label, chunk)
+            if task.workload.folder is not None:
+                task.workload.folder.save(chunk)
+            assembler.take(task.workload.job.label, chunk)
             tracker.add(task)
     finally:
         for future in running:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +13,10 @@ import numpy as np
 from safebandit.core.arms import Counts, Numbers
 from safebandit.core.kernels import Trials
 from safebandit.errors import ResultError, suggest
+from safebandit.files import written_whole
 from safebandit.problems import Instance
 from safebandit.problems.limits import write_alpha
-from safebandit.simulation.collecting import Kept, summaries_in, trials_in
+from safebandit.simulation.collecting import Collected, summaries_in, trials_in
 from safebandit.simulation.sketches import ACCURACY
 from safebandit.simulation.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
 from safebandit.simulation.tables import read_summaries, read_trials, summaries_table, trials_table
@@ -71,7 +71,7 @@ class Result:
     """
 
     specification: Specification
-    by_policy: Kept
+    by_policy: Collected
     seconds: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -88,33 +88,37 @@ class Result:
     @property
     def trials(self) -> int:
         """How many trials each policy played."""
-        kept = next(iter(self.by_policy.values()))
-        return kept.trials if isinstance(kept, Summary) else len(kept.regret)
+        collected = next(iter(self.by_policy.values()))
+        return collected.trials if isinstance(collected, Summary) else len(collected.regret)
 
     @property
     def quantile_accuracy(self) -> float:
-        """How far a quantile may be off, relative to itself: not at all, unless only a summary was kept."""
+        """How far a quantile may be off, relative to itself: not at all, unless only a summary was collected."""
         return ACCURACY if self.keep == "summary" else 0.0
 
     def of(self, policy: str) -> Trials:
         """The trials of one policy."""
-        kept = self._kept(policy)
-        if isinstance(kept, Summary):
+        collected = self._collected(policy)
+        if isinstance(collected, Summary):
             raise ResultError(
                 f"the result keeps a summary of its {self.trials} trials, not each of them; "
                 'simulate it again with keep="trials"'
             )
-        return kept
+        return collected
 
-    def _kept(self, policy: str) -> Trials | Summary:
+    def _collected(self, policy: str) -> Trials | Summary:
         if policy not in self.by_policy:
             raise ResultError(f'the result has no policy "{policy}"; {suggest(policy, self.by_policy)}')
         return self.by_policy[policy]
 
     def about(self, policy: str) -> Whole | Summary:
-        """What is known of one policy's trials, by field: means and quantiles, whatever was kept."""
-        kept = self._kept(policy)
-        return kept if isinstance(kept, Summary) else Whole(fields_of(kept, self.specification.instance.unsafe_by_risk))
+        """What is known of one policy's trials, by field: means and quantiles, whatever was collected."""
+        collected = self._collected(policy)
+        return (
+            collected
+            if isinstance(collected, Summary)
+            else Whole(fields_of(collected, self.specification.instance.unsafe_by_risk))
+        )
 
     def final(self, policy: str, metric: str = "regret") -> Numbers:
         """A metric at the horizon, one number per trial: "regret" or "unsafe_plays"."""
@@ -140,7 +144,7 @@ class Result:
         return counted
 
     def _by_risk(self, policy: str) -> dict[str, Counts]:
-        """The same by the risks' names; nothing where there is but one risk, which "unsafe_plays" is about."""
+        """Plays of arms unsafe in each risk, by its name; empty for one risk, which "unsafe_plays" is about."""
         names = self.specification.instance.risks
         if len(names) == 1:
             return {}
@@ -188,7 +192,7 @@ class Result:
         return table
 
     def summary_rows(self) -> dict[str, dict[tuple[str, str], float]]:
-        """The same without pandas, by policy and by pairs such as ("regret", "mean")."""
+        """The summary as plain numbers, by policy and by pairs such as ("regret", "mean")."""
         rows = {}
         for policy in self.policies:
             document = self._policy_summary(policy)
@@ -238,10 +242,10 @@ class Result:
 
     def _paired(self, policy: str, other: str, metric: str) -> Paired:
         _check_metric(metric)
-        kept = self._kept(policy)
-        if isinstance(kept, Summary):
-            self._kept(other)
-            return kept.paired(metric, self.policies.index(other))
+        collected = self._collected(policy)
+        if isinstance(collected, Summary):
+            self._collected(other)
+            return collected.paired(metric, self.policies.index(other))
         first, second = self.final(policy, metric), self.final(other, metric)
         difference = first - second
         below = float((first < second).mean() + 0.5 * (first == second).mean())
@@ -252,13 +256,8 @@ class Result:
         import pyarrow.parquet as pq
 
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
+        with written_whole(path) as partial:
             pq.write_table(self._table(), partial)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
     def _table(self) -> pa.Table:
@@ -328,7 +327,7 @@ def _document(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     return document
 
 
-def _read(table: pa.Table, specification: Specification, document: Mapping[str, Any]) -> Kept:
+def _read(table: pa.Table, specification: Specification, document: Mapping[str, Any]) -> Collected:
     instance, policies, trials = specification.instance, list(specification.policies), document["trials"]
     # Files that say nothing about it keep every trial.
     keep = document.get("keep", "trials")

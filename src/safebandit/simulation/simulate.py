@@ -16,8 +16,8 @@ from safebandit.core.naming import read_number
 from safebandit.core.policies import policy_from_text, policy_to_text
 from safebandit.errors import ExecutorError, ResultError, SimulationError
 from safebandit.problems import Instance, as_instance
-from safebandit.simulation.collecting import keeper_after, new_keeper
-from safebandit.simulation.execution import ASSUMED_WORKERS, Means, Progress, run
+from safebandit.simulation.collecting import collector_after, new_collector
+from safebandit.simulation.execution import ASSUMED_WORKERS, Progress, Resources, run
 from safebandit.simulation.results import Result, Specification
 from safebandit.version import __version__
 
@@ -63,8 +63,8 @@ def simulate(
     times = checkpoint_times(checkpoints, horizon)
     texts = {label: policy if isinstance(policy, str) else policy_to_text(policy) for label, policy in chosen.items()}
     specification = Specification(instance, texts, horizon, seed, times)
-    keeper = new_keeper(keep, instance, len(times))
-    return run(specification, chosen, range(trials), _means(workers, executor, resume, progress), keeper)
+    collector = new_collector(keep, instance, len(times))
+    return run(specification, chosen, range(trials), _resources(workers, executor, resume, progress), collector)
 
 
 def extend(
@@ -92,9 +92,9 @@ def extend(
     chosen = _policies_of(result, policies)
     if trials == result.trials:
         return result
-    means = _means(workers, executor, resume, progress)
-    keeper = keeper_after(result.by_policy, result.specification.instance)
-    added = run(result.specification, chosen, range(result.trials, trials), means, keeper)
+    resources = _resources(workers, executor, resume, progress)
+    collector = collector_after(result.by_policy, result.specification.instance)
+    added = run(result.specification, chosen, range(result.trials, trials), resources, collector)
     seconds = {label: result.seconds.get(label, 0.0) + added.seconds[label] for label in result.policies}
     return replace(added, seconds=seconds)
 
@@ -110,9 +110,9 @@ def rerun(
 ) -> Result:
     """Run a result again from its own specification, by this version."""
     specification = replace(result.specification, version=__version__)
-    means = _means(workers, executor, resume, progress)
-    keeper = new_keeper(result.keep, specification.instance, len(specification.checkpoints))
-    return run(specification, _policies_of(result, policies), range(result.trials), means, keeper)
+    resources = _resources(workers, executor, resume, progress)
+    collector = new_collector(result.keep, specification.instance, len(specification.checkpoints))
+    return run(specification, _policies_of(result, policies), range(result.trials), resources, collector)
 
 
 def name_policies(policies: Policies) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def checkpoint_times(checkpoints: str | Sequence[int], horizon: int) -> Counts:
 
 
 def default_workers() -> int:
-    """As many as this process may use cores."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -167,9 +167,9 @@ def at_least(what: str, value: Any, least: int, meaning: str) -> int:
     return int(number)
 
 
-def _means(
+def _resources(
     workers: int | None, executor: Executor | None, resume: str | Path | None, progress: Progress | None
-) -> Means:
+) -> Resources:
     if not isinstance(executor, Executor | None):
         raise ExecutorError(
             f"executor must be one of concurrent.futures, got {type(executor).__name__}; "
@@ -177,7 +177,7 @@ def _means(
         )
     if workers is None:
         workers = default_workers() if executor is None else ASSUMED_WORKERS
-    return Means(at_least("workers", workers, 1, "threads"), executor, resume, progress)
+    return Resources(at_least("workers", workers, 1, "threads"), executor, resume, progress)
 
 
 def _policies_of(result: Result, given: Policies | None) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Sketch:
 
     @staticmethod
     def of_counted(bins: Counts, counts: Counts, least: Numbers, most: Numbers, *, whole: bool) -> Sketch:
-        """The sketch that says this of itself."""
+        """The sketch whose `counted` gives these numbers."""
         sketch = Sketch(len(least), whole=whole)
         sketch.least, sketch.most = least, most
         sketch._count(bins, counts)

@@ -12,12 +12,13 @@ from typing import Any
 from safebandit.errors import StudyError, suggest
 from safebandit.problems import Instance, instance_by_name
 from safebandit.problems.limits import AnyAlpha, show_alpha
-from safebandit.simulation.execution import Progress, Step
+from safebandit.simulation.execution import Progress, part_of
 from safebandit.simulation.results import Result
-from safebandit.simulation.simulate import name_policies, simulate
+from safebandit.simulation.simulate import at_least, name_policies, simulate
 
 KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints", "keep")
 DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log", "keep": "trials"}
+COUNTED = {"horizon": "rounds", "trials": "trials"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,7 @@ class Study:
             instance_from_entry(entry, alpha, folder) for entry in _listed(document["instances"]) for alpha in alphas
         )
         settings = {key: document.get(key, default) for key, default in DEFAULTS.items()}
+        settings |= {key: at_least(key, settings[key], 1, f"{meaning} to play") for key, meaning in COUNTED.items()}
         return Study(instances, name_policies(document["policies"]), **settings)
 
     def run(
@@ -79,12 +81,15 @@ class Study:
     ) -> list[Result]:
         """Simulate every cell of the grid; Ctrl-C keeps what was finished."""
         results: list[Result] = []
+        rounds = self.horizon * self.trials * len(self.policies)
         for number, instance in enumerate(self.instances):
+            name = f"{instance.name} at alpha {show_alpha(instance.alpha)}" if len(self.instances) > 1 else ""
+            tell = part_of(progress, number * rounds, len(self.instances) * rounds, name)
             try:
                 result = simulate(
                     instance, self.policies, horizon=self.horizon, trials=self.trials, seed=self.seed,
                     checkpoints=self.checkpoints, keep=self.keep, workers=workers, executor=executor, resume=resume,
-                    progress=self._part(progress, number),
+                    progress=tell,
                 )  # fmt: skip
             except KeyboardInterrupt:
                 if not results:
@@ -94,19 +99,6 @@ class Study:
             if result.interrupted:
                 break
         return results
-
-    def _part(self, progress: Progress | None, number: int) -> Progress | None:
-        """Progress through one instance as progress through the study."""
-        if progress is None:
-            return None
-        instance = self.instances[number]
-        name = f"{instance.name} at alpha {show_alpha(instance.alpha)}" if len(self.instances) > 1 else ""
-
-        def tell(step: Step) -> None:
-            what = f"{name}: {step.what}" if name else step.what
-            progress(Step(number * step.total + step.done, len(self.instances) * step.total, what))
-
-        return tell
 
 
 def read_toml(path: Path) -> dict[str, Any]:

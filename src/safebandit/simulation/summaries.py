@@ -97,7 +97,7 @@ class Summary:
         }
 
     def paired(self, metric: str, other: int) -> Paired:
-        """The difference to the policy of that place among all."""
+        """The paired difference to the policy at this place among all."""
         difference, below = self.moments[f"{metric} difference"], self.moments[f"{metric} below"]
         mean = float(difference.mean()[other])
         return Paired(mean, difference.standard_error(other), float(below.mean()[other]))

@@ -1,1 +1,1 @@
-"""Whole studies: the paper reproduced, the arena, and their reports."""
+"""Whole studies, each a run with a report: the paper reproduced, and every policy on one collection of instances."""

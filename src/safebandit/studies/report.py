@@ -1,82 +1,32 @@
-"""Reports: the look and the parts that every HTML page here shares; a page loads nothing from outside."""
+"""Reports: HTML pages that load nothing from outside, each made by a template of the folder beside this file."""
 
 from __future__ import annotations
 
 import base64
-import html
-import os
 import platform
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from safebandit.files import write_text
 from safebandit.version import __version__
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d7dde4; --paper: #fff; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e9ef; --soft: #a3afbd; --line: #3a4552; --paper: #14191f; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.55 Georgia, 'Times New Roman', serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  max-width: 60rem; padding: 1.5rem 1.2rem 4rem; }
-h1, h2, h3, th, .badge, nav, .meta { font-family: system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0; }
-h2 { font-size: 1.25rem; margin: 2.8rem 0 .4rem; padding-top: .8rem; border-top: 2px solid var(--ink); }
-h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
-a { color: inherit; }
-img { width: 100%; height: auto; display: block; margin: .8rem 0; border: 1px solid var(--line); background: #fff; }
-.meta { color: var(--soft); font-size: .85rem; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; margin: .5rem 0 1rem; }
-th, td { text-align: left; padding: .32rem .6rem .32rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.badge { font-size: .8rem; font-weight: 600; white-space: nowrap; }
-.count { display: inline-block; margin: .4rem 1.4rem .4rem 0; font-family: system-ui, sans-serif; }
-.count b { font-size: 1.6rem; }
-blockquote { margin: .3rem 0; padding-left: .9rem; border-left: 3px solid var(--line); }
-@media print { body { max-width: none; font-size: 10.5pt; padding: 0; } section.figure { break-before: page; }
-  img, tr { break-inside: avoid; } a { text-decoration: none; } }
-@media (max-width: 40rem) { body { font-size: 15px; padding: 1rem .8rem 3rem; } }
-"""
+DASH = "-"
 
 
-def page(title: str, body: Sequence[str], *, style: str = "") -> str:
-    """A whole page from its parts; `style` is what it adds to the common look."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{STYLE}{style}</style></head><body>"
-        + "\n".join(body)
-        + "</body></html>\n"
-    )
+def write_page(path: Path, template: str, *, seed: int, seconds: float, **content: Any) -> Path:
+    """Write the page that a template makes of its content; all of it or nothing."""
+    made = {"python": platform.python_version(), "machine": f"{platform.machine()} with {platform.system()}"}
+    page = _environment.get_template(template)
+    return write_text(path, page.render(version=__version__, **made, seed=seed, seconds=seconds, **content))
 
 
-def write_text(path: Path, text: str) -> Path:
-    """Write a file, all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path
-
-
-def picture(path: Path, about: str) -> str:
+def picture(path: Path, about: str) -> Markup:
     """A PNG inside the page itself."""
     data = base64.b64encode(path.read_bytes()).decode()
-    return f'<img alt="{html.escape(about)}" src="data:image/png;base64,{data}">'
-
-
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> str:
-    """A table of cells that are HTML already; the columns `numbers` are set right, digit under digit."""
-    kinds = [' class="number"' if i in numbers else "" for i in range(len(headings))]
-    head = "".join(f"<th{kind}>{heading}</th>" for kind, heading in zip(kinds, headings, strict=True))
-    body = "".join(
-        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return Markup('<img alt="{}" src="data:image/png;base64,{}">').format(about, data)
 
 
 def number(value: float) -> str:
@@ -92,11 +42,22 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
 
 
-def made_by(seed: int, seconds: float) -> str:
-    """By what a page was made, and how to make it again."""
-    return (
-        f"safebandit {__version__}, seed {seed}, Python {platform.python_version()}, "
-        f"{platform.machine()} with {platform.system()}. This run took {seconds:.0f} seconds, simulations "
-        "found on disk not counted. Run again with the same version and seed, it gives the same numbers, on any "
-        "number of cores."
-    )
+def ratio(value: float | None) -> str:
+    """A ratio as people read it, with two decimals while it is small.
+
+    >>> ratio(0.5), ratio(12.345), ratio(None)
+    ('0.50', '12.3', '-')
+    """
+    if value is None:
+        return DASH
+    return f"{value:.2f}" if value < 9.95 else number(value)
+
+
+_environment = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {"number": number, "picture": picture, "ratio": ratio}

@@ -14,8 +14,8 @@ import safebandit as sb
 from safebandit import Result, Study, extend, instance_by_name, rerun, simulate
 from safebandit.core.kernels import Trials
 from safebandit.simulation import execution as module
-from safebandit.simulation.chunks import Chunk, Clerk, Shelf, clear, gaps
-from safebandit.simulation.collecting import TrialKeeper
+from safebandit.simulation.chunks import Assembler, Chunk, ChunkFolder, clear, gaps
+from safebandit.simulation.collecting import TrialCollector
 
 from .helpers import COMMAND, DRUG, POLICIES, SETTINGS, AtOnce, FirstIsLate, all_trials, fill, played, wait_until
 
@@ -129,26 +129,26 @@ def test_any_kept_ranges_serve_each_trial_once_and_in_order(
     wanted = range(start, start + count)
     found, missing = {}, []
     for label, ranges in (("first", first), ("second", second)):
-        shelf = Shelf(tmp_path_factory.mktemp("shelf"), drug.specification, sb.docb())
+        shelf = ChunkFolder(tmp_path_factory.mktemp("shelf"), drug.specification, sb.docb())
         for begin, size in ranges:
-            shelf.keep(chunk_of(begin, begin + size))
+            shelf.save(chunk_of(begin, begin + size))
         found[label] = shelf.find(wanted)
         there = {trial for begin, size in ranges for trial in range(begin, begin + size)}
         absent = gaps(wanted, found[label])
         assert [trial for gap in absent for trial in gap] == [trial for trial in wanted if trial not in there]
         missing += [(label, gap) for gap in absent]
-    keeper = TrialKeeper()
-    clerk = Clerk(keeper, start, found)
-    clerk.catch_up()
+    collector = TrialCollector()
+    assembler = Assembler(collector, start, found)
+    assembler.catch_up()
     random.shuffle(missing)
     for label, gap in missing:
-        clerk.take(label, chunk_of(gap.start, gap.stop))
-    clerk.close()
-    assert clerk.waiting == 0
-    for label, trials in keeper.kept().items():
+        assembler.take(label, chunk_of(gap.start, gap.stop))
+    assembler.close()
+    assert assembler.waiting == 0
+    for label, trials in collector.collected().items():
         assert trials.held.tolist() == list(wanted)
         assert trials.regret[:, 0].tolist() == list(wanted)
-        assert clerk.seconds[label] == pytest.approx(count)
+        assert assembler.seconds[label] == pytest.approx(count)
 
 
 @pytest.mark.parametrize("size", [1, 5, 24])

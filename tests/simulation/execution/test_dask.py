@@ -17,7 +17,7 @@ from safebandit.cli import main
 from safebandit.errors import ExecutorError
 from safebandit.simulation.cluster import dask_cluster
 
-from .helpers import COMMAND, PATIENCE, wait_until
+from .helpers import COMMAND, PATIENCE, play_own_classes, wait_until
 
 PACKAGE = Path(sb.__file__).parent
 DRUG = sb.instance_by_name("drug-trial")
@@ -171,45 +171,8 @@ def test_a_lost_scheduler_is_said_in_one_line_and_finished_chunks_stay(machines,
     assert simulate(DRUG, POLICIES, **SETTINGS, resume=tmp_path / "chunks").same_trials(drug)
 
 
-# Two formulas of one name, which are Hoeffding's: what they give is known.
-NOTEBOOK = """
-import math
-import sys
-from typing import NamedTuple
-import safebandit as sb
-from safebandit.simulation.cluster import dask_cluster
-
-class Upper(NamedTuple):
-    widest: float = 1.0
-
-@sb.upper.register(Upper)
-def formula(index, seen, t):
-    return min(1.0, seen.mean + index.widest * math.sqrt(math.log(t) / (2.0 * seen.plays))) if seen.plays else 1.0
-
-class Lower(NamedTuple):
-    pass
-
-@sb.lower.register(Lower)
-def formula(index, seen, t):
-    return max(0.0, seen.mean - math.sqrt(math.log(t) / (2.0 * seen.plays))) if seen.plays else 0.0
-
-if __name__ == "__main__":
-    settings = dict(horizon=3000, trials=300, seed=1)
-    drug = sb.instance_by_name("drug-trial")
-    with dask_cluster(sys.argv[1]) as cluster:
-        policy = {"mine": sb.DoublyOptimistic(Upper(), Lower())}
-        there = sb.simulate(drug, policy, **settings, executor=cluster.executor, workers=1)
-    here = sb.simulate(drug, {"mine": sb.DoublyOptimistic(sb.HoeffdingUpper(), sb.HoeffdingLower())}, **settings)
-    print(there.same_trials(here))
-"""
-
-
 def test_classes_of_a_script_are_compiled_on_the_workers(running, tmp_path):
-    (tmp_path / "own.py").write_text(NOTEBOOK)
-    done = subprocess.run(
-        [sys.executable, "own.py", running.address], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr[-2_000:]
+    play_own_classes(tmp_path, running.address)
 
 
 # At the door.

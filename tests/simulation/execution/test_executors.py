@@ -3,8 +3,6 @@
 import fcntl
 import os
 import re
-import subprocess
-import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -13,12 +11,11 @@ import numpy as np
 import pytest
 
 from safebandit import Study, extend, rerun, simulate
-from safebandit.core.dispatch import cache_folder
 from safebandit.errors import ExecutorError, SimulationError
 from safebandit.simulation import execution as module
 from safebandit.studies.paper import runs
 
-from .helpers import DRUG, POLICIES, SETTINGS, AtOnce, FirstIsLate, all_trials, played
+from .helpers import DRUG, POLICIES, SETTINGS, AtOnce, FirstIsLate, all_trials, play_own_classes, played
 
 
 def refused(text, kind=ExecutorError):
@@ -45,7 +42,7 @@ def test_all_that_plays_takes_an_executor(drug, tmp_path, monkeypatch):
     assert rerun(drug, executor=executor).same_trials(drug)
     study = Study.from_dict({"instances": ["drug-trial"], "policies": POLICIES, "alphas": [0.21, 0.19], **SETTINGS})
     assert study.run(executor=executor)[0].same_trials(drug)
-    small = runs.Run("small", "drug-trial", tuple(POLICIES), 100, 10)
+    small = runs.PaperRun("small", "drug-trial", tuple(POLICIES), 100, 10)
     monkeypatch.setitem(runs.RUNS, "small", small)
     before = len(executor.played)
     runs.play(["small"], folder=tmp_path, seed=1, executor=executor)
@@ -127,11 +124,13 @@ def test_ctrl_c_on_an_executor_keeps_the_trials_that_every_policy_finished(drug,
     assert played(tmp_path, drug) == all_trials(POLICIES, range(8, 24))
 
 
-def test_one_process_compiles_at_a_time(monkeypatch):
+def test_one_process_compiles_at_a_time(tmp_path, monkeypatch):
+    # A folder of its own: other processes may compile meanwhile.
+    monkeypatch.setattr("safebandit.core.dispatch.cache_folder", lambda: tmp_path)
     job = module._job("docb", "docb", simulate(DRUG, "docb", **SETTINGS).specification, np.zeros(1, np.int64))
 
     def is_free():
-        with (cache_folder() / "lock").open("a+b") as file:
+        with (tmp_path / "lock").open("a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -147,39 +146,8 @@ def test_one_process_compiles_at_a_time(monkeypatch):
     assert is_free()
 
 
-# A class of a user's script, which other processes cannot import.
-
-# Its formulas are Hoeffding's: what they give is known.
-NOTEBOOK = """
-import math
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from typing import NamedTuple
-import safebandit as sb
-
-class Mine(NamedTuple):
-    widest: float = 1.0
-
-@sb.upper.register(Mine)
-def mine(index, seen, t):
-    return min(1.0, seen.mean + index.widest * math.sqrt(math.log(t) / (2.0 * seen.plays))) if seen.plays else 1.0
-
-if __name__ == "__main__":
-    settings = dict(horizon=300, trials=8, seed=1)
-    drug = sb.instance_by_name("drug-trial")
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        policy = {"mine": sb.DoublyOptimistic(Mine(), sb.HoeffdingLower())}
-        there = sb.simulate(drug, policy, **settings, executor=pool, workers=1)
-    here = sb.simulate(drug, {"mine": sb.DoublyOptimistic(sb.HoeffdingUpper(), sb.HoeffdingLower())}, **settings)
-    print(there.same_trials(here))
-"""
-
-
-def test_a_class_of_a_script_is_played_in_other_processes(tmp_path):
-    script = tmp_path / "own.py"
-    script.write_text(NOTEBOOK)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr[-2_000:]
+def test_classes_of_a_script_are_played_in_other_processes(tmp_path):
+    play_own_classes(tmp_path)
 
 
 def test_summaries_on_executors_have_the_same_bits(summary, small_chunks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -12,19 +13,20 @@ from safebandit.core.policies import POLICIES
 from safebandit.errors import InstanceError, PolicyError, SimulationError
 from safebandit.simulation.results import Result
 from safebandit.simulation.summaries import METRICS
+from safebandit.sources import sources
 from safebandit.studies.arena import COLLECTION, run_arena
-from safebandit.studies.arena.kept import sources
 from safebandit.studies.arena.leaderboard import STATISTICS
-from safebandit.studies.arena.plan import Settings, least_risky_arm, make_plan
-from safebandit.studies.arena.play import checkpoints
+from safebandit.studies.arena.plan import ArenaSettings, checkpoints, least_risky_arm, make_plan
 
+# One of each kind: confidence bounds, a mixture that cannot play two risks, and the sampling baseline.
+THREE = ["docb", "pess", "tsbu"]
 SOME = ["two-arm-example", "policy-case-1", "dominated-two", "random-3"]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("arena")
-    return folder, run_arena(out=folder, quick=True)
+    return folder, run_arena(policies=THREE, out=folder, quick=True)
 
 
 @pytest.fixture
@@ -40,18 +42,24 @@ def test_the_document_has_every_number_of_every_policy_and_instance(made):
     assert set(document) == {"version", "settings", "interrupted", "method", "leaderboard", "instances"}
     assert document["version"] == sb.__version__
     assert document["settings"] == {
-        "baseline": "tsbu", "horizon": None, "trials": None, "seed": 1, "quick": True, "policies": list(POLICIES),
+        "baseline": "tsbu", "horizon": None, "trials": None, "seed": 1, "quick": True, "policies": THREE,
     }  # fmt: skip
     assert [one["name"] for one in document["instances"]] == list(COLLECTION)
-    assert {row["policy"] for row in document["leaderboard"]} == set(POLICIES)
+    assert {row["policy"] for row in document["leaderboard"]} == set(THREE)
     for one in document["instances"]:
-        assert {*one["policies"], *one["cannot_play"]} == set(POLICIES)
+        assert {*one["policies"], *one["cannot_play"]} == set(THREE)
         assert sorted(score["rank"] for score in one["policies"].values())[0] >= 1
         for score in one["policies"].values():
             assert set(score) == {"text", "rank", *METRICS, "over_lower_bound", "slope_over_lower_bound"}
             for metric in METRICS:
                 assert list(score[metric]) == list(STATISTICS)
                 assert all(set(s) == {"value", "ratio", "low", "high"} for s in score[metric].values())
+
+
+def test_all_policies_play_unless_some_are_named(no_page):
+    arena = run_arena(["one-safe"], quick=True)
+    assert arena.policies == list(POLICIES)
+    assert set(arena.standings[0].scores) == {row.policy for row in arena.leaderboard} == set(POLICIES)
 
 
 def test_the_document_can_be_run_again(made):
@@ -74,8 +82,8 @@ def test_the_page_shows_everything_and_loads_nothing_from_outside(made):
     for name, entry in COLLECTION.items():
         section = text[text.index(f'<h3 id="{name}">') :]
         section = section[: section.index("</section>")]
-        assert entry.reason.replace("&", "&amp;").replace("'", "&#x27;") in section
-        assert all(re.search(rf"<td>{policy}(<|$)", section) for policy in POLICIES)
+        assert entry.reason in html.unescape(section)
+        assert all(re.search(rf"<td>{policy}(<|$)", section) for policy in THREE)
     words = re.sub(r"data:image/png;base64,[^\"]*", "", text[text.index("<body>") :])
     assert not re.search(r"\b(nan|inf|none)\b", words, flags=re.IGNORECASE)
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
@@ -133,7 +141,7 @@ def test_other_runs_are_not_mistaken_for_this_one(change, tmp_path, monkeypatch,
     settings = {"horizon": 100, "trials": 3, "seed": 1, "out": tmp_path}
     run_arena(SOME[:1], ["docb"], **settings)
     if change == "sources":
-        monkeypatch.setattr("safebandit.studies.arena.kept.sources", lambda: "other")
+        monkeypatch.setattr("safebandit.studies.saved.sources", lambda: "other")
     elif change == "cut short":
         path = tmp_path / "runs" / f"{SOME[0]}.parquet"
         path.write_bytes(path.read_bytes()[:500])
@@ -244,7 +252,7 @@ def test_a_baseline_that_cannot_play_leaves_no_ratios(tmp_path):
 
 
 def test_a_policy_that_needs_a_safe_arm_is_told_the_least_risky():
-    for task in make_plan([], None, Settings()):
+    for task in make_plan([], None, ArenaSettings()):
         instance = task.entry.instance
         arm = least_risky_arm(instance)
         if len(instance.limits) > 1:
@@ -254,7 +262,7 @@ def test_a_policy_that_needs_a_safe_arm_is_told_the_least_risky():
         assert instance.nu[arm] == instance.nu.min()
         assert task.policies["pess"] == f"pess:safe_arm=#{arm}"
         assert task.cannot == {}
-    (task,) = make_plan(["one-safe"], ["pess:level=theory"], Settings())
+    (task,) = make_plan(["one-safe"], ["pess:level=theory"], ArenaSettings())
     assert task.policies["pess:level=theory"] == "pess:level=theory,safe_arm=#0"
 
 

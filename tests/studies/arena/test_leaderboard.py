@@ -16,14 +16,13 @@ from safebandit.studies.arena.leaderboard import (
     compared,
     final_slope,
     geometric_mean,
+    judge,
     overall,
     ranked,
     resampled_rows,
     sample,
-    standing,
 )
-from safebandit.studies.arena.plan import Settings, make_plan
-from safebandit.studies.arena.play import checkpoints
+from safebandit.studies.arena.plan import ArenaSettings, checkpoints, make_plan
 
 PLAIN = {
     "mean": np.mean,
@@ -109,11 +108,13 @@ def test_ranks_and_geometric_means():
 @pytest.fixture(scope="module")
 def standings():
     found = []
-    for task in make_plan(["bayes-schedules", "dominated-two"], ["docb", "pess"], Settings(horizon=1_000, trials=30)):
+    for task in make_plan(
+        ["bayes-schedules", "dominated-two"], ["docb", "pess"], ArenaSettings(horizon=1_000, trials=30)
+    ):
         result = simulate(
             task.entry.instance, task.policies, horizon=1_000, trials=30, seed=1, checkpoints=checkpoints(1_000)
         )
-        found.append(standing(task, result, "tsbu"))
+        found.append(judge(task, result, "tsbu"))
     return found
 
 
@@ -142,11 +143,11 @@ def test_where_no_slope_exists_there_is_no_lower_bound():
 
     from safebandit.problems import Instance
 
-    (task,) = make_plan(["all-safe"], ["docb"], Settings(horizon=50, trials=3))
+    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(horizon=50, trials=3))
     flat = replace(task.entry, make=lambda: Instance.bernoulli([0.5, 0.5], [0.1, 0.1], 0.3))
     task = replace(task, entry=flat)
     result = simulate(flat.instance, task.policies, horizon=50, trials=3, checkpoints=checkpoints(50))
-    one = standing(task, result, "tsbu")
+    one = judge(task, result, "tsbu")
     assert one.lower_bound is None
     assert one.scores["docb"].over_lower_bound is None
     assert one.scores["docb"].mean == Statistic(0.0, None, None, None)
@@ -155,7 +156,7 @@ def test_where_no_slope_exists_there_is_no_lower_bound():
 
 
 def test_growth_is_measured_over_the_last_tenfold():
-    (task,) = make_plan(["all-safe"], ["docb"], Settings(horizon=1_000, trials=4))
+    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(horizon=1_000, trials=4))
     result = simulate(task.entry.instance, "docb", horizon=1_000, trials=4, checkpoints=checkpoints(1_000))
     result.of("docb").regret[:] = 7.0 * np.log(result.specification.checkpoints)
     assert final_slope(result, "docb") == pytest.approx(7.0)

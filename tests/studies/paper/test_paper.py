@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -44,7 +42,7 @@ def test_the_settings_are_the_papers():
     assert {settings[f"naive-{i}"] for i in range(10)} == {settings["slack"]} == {(200, 10_000)}
     assert [RUNS[f"naive-{i}"].alpha for i in range(10)] == pytest.approx([0.5 + i / 50 for i in range(10)], abs=1e-12)
     assert RUNS["slack"].policies == tuple(f"slack-ts:slack={2.0**i:g}" for i in range(-3, 4))
-    assert sum(run.rounds() for run in RUNS.values()) == 324_000_000
+    assert sum(run.simulation().rounds for run in RUNS.values()) == 324_000_000
 
 
 def test_plotted_numbers_are_the_simulated_ones(made):
@@ -167,16 +165,12 @@ def test_growth_tells_linear_from_logarithmic():
         assert found.estimate == pytest.approx(expected, abs=0.01)
 
 
-def test_the_command_lists_and_runs_some_figures(tmp_path):
-    command = [sys.executable, "-c", "from safebandit.cli import main; main()", "paper"]
-    listed = subprocess.run([*command, "--list"], capture_output=True, text=True, check=True).stdout
-    assert "324,000,000" in listed
-    done = subprocess.run(
-        [*command, "fig9", "--quick", "--out", str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert "report:" in done.stdout
-    assert "Naively sampled risks give linear regret" in done.stdout
+def test_the_command_lists_and_runs_some_figures(tmp_path, command):
+    assert "324,000,000" in command("paper", "--list").out
+    done = command("paper", "fig9", "--quick", "--out", str(tmp_path))
+    assert "report:" in done.out
+    assert "Naively sampled risks give linear regret" in done.out
     assert (tmp_path / "report.html").is_file()
-    wrong = subprocess.run([*command, "fig99"], capture_output=True, text=True)
-    assert wrong.returncode == 2
-    assert len(wrong.stderr.strip().splitlines()) == 1
+    wrong = command("paper", "fig99")
+    assert wrong.status == 2
+    assert len(wrong.err.strip().splitlines()) == 1

@@ -22,7 +22,7 @@ MOST_ROWS = 24
 MOST_SHARES = 12
 
 
-class Allocation(NamedTuple):
+class AllocationOverTime(NamedTuple):
     """How many units each arm was given in each block of so many rounds."""
 
     block: int
@@ -58,8 +58,8 @@ class Panel(NamedTuple):
     limit: Markup = Markup()
 
 
-def bounded(allocation: Allocation) -> Allocation:
-    """As many arms as can be drawn: of many the most played, and all others together."""
+def bounded(allocation: AllocationOverTime) -> AllocationOverTime:
+    """Keep as many arms as can be drawn: the most played ones, and all others together as one."""
     if len(allocation.arms) <= MOST_SHARES:
         return allocation
     first = sorted(allocation.arms, key=lambda arm: -sum(allocation.arms[arm]))[: MOST_SHARES - 1]
@@ -69,10 +69,10 @@ def bounded(allocation: Allocation) -> Allocation:
     while together in drawn:
         together += " together"
     drawn[together] = [sum(counts) for counts in zip(*rest, strict=True)]
-    return Allocation(allocation.block, drawn)
+    return AllocationOverTime(allocation.block, drawn)
 
 
-def allocation_panel(allocation: Allocation, arms: Sequence[ArmOverview]) -> Panel:
+def allocation_panel(allocation: AllocationOverTime, arms: Sequence[ArmOverview]) -> Panel:
     """The share of each arm in each block."""
     permissible = {arm.arm: arm.permissible for arm in arms}
     totals = allocation.totals

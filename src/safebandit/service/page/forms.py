@@ -19,7 +19,7 @@ from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
-from safebandit.service.problems import RefusedError, status_of
+from safebandit.service.refusals import RefusedError, status_of
 from safebandit.trials.record.rehearsed_run import warm_up
 from safebandit.trials.record.settings import Settings, check_name
 from safebandit.trials.record.verification import verify
@@ -198,6 +198,7 @@ def _outcome(request: Request, trial: str, form: FormData) -> dict[str, Any]:
     return {"reward": number(form, "reward", "reward"), "risk": known or None}
 
 
+# By hand: Pydantic models of these forms would be longer, as every mistake needs a message in our words anyway.
 def text(form: FormData, field: str) -> str:
     """What a field says."""
     value = form.get(field, "")

@@ -23,7 +23,7 @@ from safebandit.errors import RecordError, SafebanditError
 from safebandit.problems.limits import show_alpha
 from safebandit.service.access import key_of
 from safebandit.service.page import charts
-from safebandit.service.problems import RefusedError, status_of
+from safebandit.service.refusals import RefusedError, status_of
 from safebandit.version import __version__
 
 _log = logging.getLogger("safebandit.service")
@@ -111,7 +111,7 @@ class PageRoute(APIRoute):
     """A route for people: without a key it leads to the sign-in page, and what goes wrong is said on a page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """As FastAPI's, with refusals answered as pages; no page is kept by a browser or a proxy."""
+        """Wrap FastAPI's handler: refusals are answered as pages, and no browser or proxy keeps a page."""
         handle = super().get_route_handler()
 
         async def handled(request: Request) -> Response:

@@ -192,5 +192,5 @@ def keys_screen(
 
 
 def worded(events: list[Any], head: views.Head) -> list[tuple[Any, str]]:
-    """Events with their words."""
+    """Pair events with the words that describe them."""
     return [(event, said(event, head.settings.risks)) for event in events]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError
-from safebandit.service.page.charts import Allocation
+from safebandit.service.page.charts import AllocationOverTime
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.events import Event
 from safebandit.trials.record.kept import trial_row
@@ -58,7 +58,7 @@ class Glance(NamedTuple):
     """A trial's overview and who was given what over time."""
 
     overview: Overview
-    allocation: Allocation
+    allocation: AllocationOverTime
 
 
 def heads(ledger: Ledger) -> list[Head]:
@@ -128,7 +128,7 @@ def glance_at(ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
     return _kept.setdefault(ledger, Glances()).at(ledger, seen, fresh=fresh)
 
 
-def allocation(ledger: Ledger, name: str, seen: Overview) -> Allocation:
+def allocation(ledger: Ledger, name: str, seen: Overview) -> AllocationOverTime:
     """How many units each arm was given, block by block, counted by the database."""
     block = block_size(seen.units)
     blocks = math.ceil(seen.units / block)
@@ -142,7 +142,7 @@ def allocation(ledger: Ledger, name: str, seen: Overview) -> Allocation:
     with ledger.reading() as connection:
         for arm, i, count in connection.execute(counted):
             arms[arm][i] = count
-    return Allocation(block, arms)
+    return AllocationOverTime(block, arms)
 
 
 def block_size(count: int) -> int:
@@ -156,9 +156,9 @@ def block_size(count: int) -> int:
     return next(power * step for step in (1, 2, 5, 10) if power * step >= least)
 
 
-def without_last_part(seen: Allocation, count: int) -> Allocation:
+def without_last_part(seen: AllocationOverTime, count: int) -> AllocationOverTime:
     """Whole blocks only: the last one, as long as it is not full, tells of single units."""
-    return Allocation(seen.block, {arm: counts[: count // seen.block] for arm, counts in seen.arms.items()})
+    return AllocationOverTime(seen.block, {arm: counts[: count // seen.block] for arm, counts in seen.arms.items()})
 
 
 def waiting(ledger: Ledger, seen: Head, *, most: int) -> list[Waiting]:

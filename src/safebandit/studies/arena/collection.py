@@ -22,8 +22,8 @@ _RANDOM_SEED = 2_023
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One instance of the collection: its group, why it is there, how long and how often it is played."""
+class Member:
+    """A member of the collection: an instance, its group, why it is there, how long and how often it is played."""
 
     name: str
     group: str
@@ -64,7 +64,7 @@ def many_arms(count: int = 50, alpha: float = 0.3) -> Instance:
     return Instance.bernoulli(mu, nu, alpha)
 
 
-def chosen_entries(names: Sequence[str] = ()) -> list[Entry]:
+def chosen_entries(names: Sequence[str] = ()) -> list[Member]:
     """Entries by name, in the collection's order; all of them if none is named."""
     for name in names:
         if name not in COLLECTION:
@@ -86,121 +86,121 @@ def _named(name: str, alpha: float | None = None) -> Callable[[], Instance]:
     return lambda: instance_by_name(name, alpha)
 
 
-def _random(number: int) -> Entry:
+def _random(number: int) -> Member:
     reason = f"draw {number} from the law: K uniform on 2..10; mu, nu, alpha uniform; an arm is safe"
-    return Entry(f"random-{number}", "random", reason, lambda: random_instance(number))
+    return Member(f"random-{number}", "random", reason, lambda: random_instance(number))
 
 
-def _paper() -> list[Entry]:
+def _paper() -> list[Member]:
     return [
-        Entry("drug-trial-21", "paper", "five doses, alpha 0.21: the paper's main trial", _named("drug-trial"), LONG),
-        Entry(
+        Member("drug-trial-21", "paper", "five doses, alpha 0.21: the paper's main trial", _named("drug-trial"), LONG),
+        Member(
             "drug-trial-19", "paper", "five doses, alpha 0.19: two safety gaps are small",
             _named("drug-trial", 0.19), LONG,
         ),
-        Entry("two-arm-example", "paper", "a harmless arm and a certain harm", _named("two-arm-example")),
-        Entry(
+        Member("two-arm-example", "paper", "a harmless arm and a certain harm", _named("two-arm-example")),
+        Member(
             "policy-case-1", "paper", "several optimal mixtures, one of them a single arm at alpha",
             _named("policy-case-1"), trials=LIMIT_TRIALS,
         ),
-        Entry(
+        Member(
             "policy-case-2", "paper", "one optimal mixture, a single arm at alpha",
             _named("policy-case-2"), trials=LIMIT_TRIALS,
         ),
-        Entry("gaps-large", "paper", "gaps of 0.2 around an arm at alpha", _named("gaps-large"), trials=LIMIT_TRIALS),
-        Entry(
+        Member("gaps-large", "paper", "gaps of 0.2 around an arm at alpha", _named("gaps-large"), trials=LIMIT_TRIALS),
+        Member(
             "gaps-small", "paper", "gaps of 0.2 with smaller gaps of 0.02, around an arm at alpha",
             _named("gaps-small"), trials=LIMIT_TRIALS,
         ),
-        Entry(
+        Member(
             "bayes-schedules", "paper", "mu = nu = (.4, .5, .6): the best arm's risk sits at alpha",
             _named("bayes-schedules"), trials=LIMIT_TRIALS,
         ),
-        Entry(
+        Member(
             "naive-sampling-60", "paper", "the best arm's risk lies 0.1 below alpha, where sampled risks do better",
             _named("naive-sampling", 0.6),
         ),
     ]  # fmt: skip
 
 
-def _dominated() -> list[Entry]:
+def _dominated() -> list[Member]:
     return [
-        Entry(
+        Member(
             "dominated-two", "dominated", "two arms that are worse and unsafe: both kinds of evidence count",
             _bits([0.5, 0.3, 0.3], [0.3, 0.7, 0.7], 0.5),
         ),
-        Entry(
+        Member(
             SLOPE, "dominated", "one dominated arm, for ten million rounds: which theory line its plays follow",
             _bits([0.5, 0.3], [0.3, 0.7], 0.5), VERY_LONG, 16,
         ),
-        Entry(
+        Member(
             "dominated-five", "dominated", "five dominated arms, at different distances",
             _bits([0.5, 0.3, 0.3, 0.35, 0.25, 0.2], [0.3, 0.7, 0.65, 0.7, 0.75, 0.6], 0.5),
         ),
-        Entry(
+        Member(
             "dominated-near", "dominated", "dominated arms with small gaps of both kinds",
             _bits([0.5, 0.45, 0.45, 0.4], [0.3, 0.55, 0.6, 0.55], 0.5),
         ),
-        Entry(
+        Member(
             "dominated-opposed", "dominated", "R = 1 - S exactly: the two kinds of evidence are one",
             _bits([0.6, 0.45, 0.4], [0.4, 0.55, 0.6], 0.5, -1.0),
         ),
-        Entry(
+        Member(
             "dominated-comonotone", "dominated", "R = S exactly on the dominated arms",
             _bits([0.7, 0.6, 0.55], [0.4, 0.6, 0.55], 0.5, [0.0, 1.0, 1.0]),
         ),
     ]  # fmt: skip
 
 
-def _limit() -> list[Entry]:
+def _limit() -> list[Member]:
     dominated = ([0.5, 0.4, 0.3], [0.5, 0.6, 0.7], 0.5)
     return [
-        Entry(
+        Member(
             "limit-dominated", "limit", "nu* = alpha and all other arms dominated",
             _bits(*dominated), trials=LIMIT_TRIALS,
         ),
-        Entry(
+        Member(
             "limit-opposed", "limit", "the same with R = 1 - S exactly: an unlucky best arm looks bad in both",
             _bits(*dominated, -1.0), trials=LIMIT_TRIALS,
         ),
-        Entry(
+        Member(
             "limit-hazard", "limit", "mu = nu = (.4, .5), opposed as far as can be: bad luck starves the best arm",
             _bits([0.4, 0.5], [0.4, 0.5], 0.5, [-2.0 / 3.0, -1.0]), LONG, LIMIT_TRIALS,
         ),
-        Entry(
+        Member(
             "limit-comonotone", "limit", "mu = nu = (.4, .5, .6) with R = S exactly: a lucky reward is a risk",
             _bits([0.4, 0.5, 0.6], [0.4, 0.5, 0.6], 0.5, 1.0), trials=LIMIT_TRIALS,
         ),
     ]  # fmt: skip
 
 
-def _shapes() -> list[Entry]:
+def _shapes() -> list[Member]:
     trio = ([0.5, 0.6, 0.7], [0.2, 0.3, 0.45], 0.35)
     return [
-        Entry(
+        Member(
             "gaps-tiny", "gaps", "gaps of 0.02 in reward and risk: hard to settle within the horizon",
             _bits([0.5, 0.48, 0.52], [0.28, 0.29, 0.32], 0.3), LONG,
         ),
-        Entry(
+        Member(
             "gaps-one-tiny", "gaps", "one nearly optimal arm among clear ones",
             _bits([0.6, 0.59, 0.3, 0.8], [0.2, 0.2, 0.1, 0.6], 0.4),
         ),
-        Entry("many-arms-50", "arms", "fifty arms, mu and nu uniform, alpha 0.3", many_arms, 10_000),
-        Entry("independent", "dependence", "reward and risk independent: to compare the next two with", _bits(*trio)),
-        Entry("correlated", "dependence", "reward and risk correlated by 0.4: gains come with harm", _bits(*trio, 0.4)),
-        Entry("anti-correlated", "dependence", "reward and risk correlated by -0.4", _bits(*trio, -0.4)),
-        Entry("beta-narrow", "spread", "Beta laws of standard deviation 0.05: outcomes are not bits", _beta(0.05)),
-        Entry("beta-wide", "spread", "Beta laws of standard deviation 0.2", _beta(0.2)),
-        Entry(
+        Member("many-arms-50", "arms", "fifty arms, mu and nu uniform, alpha 0.3", many_arms, 10_000),
+        Member("independent", "dependence", "reward and risk independent: to compare the next two with", _bits(*trio)),
+        Member("correlated", "dependence", "reward and risk correlated by 0.4: gain brings harm", _bits(*trio, 0.4)),
+        Member("anti-correlated", "dependence", "reward and risk correlated by -0.4", _bits(*trio, -0.4)),
+        Member("beta-narrow", "spread", "Beta laws of standard deviation 0.05: outcomes are not bits", _beta(0.05)),
+        Member("beta-wide", "spread", "Beta laws of standard deviation 0.2", _beta(0.2)),
+        Member(
             "rare-risk", "rare", "a rare, severe risk: means of 0.005 to 0.04, alpha 0.015",
             _bits([0.3, 0.5, 0.6, 0.7], [0.005, 0.01, 0.02, 0.04], 0.015), LONG,
         ),
-        Entry("two-risks", "risks", "five doses with two risks, each with its own limit", _named("dose-two-risks")),
-        Entry(
+        Member("two-risks", "risks", "five doses with two risks, each with its own limit", _named("dose-two-risks")),
+        Member(
             "all-safe", "safe", "every arm is safe: what the gate costs where it is not needed",
             _bits([0.4, 0.5, 0.6], [0.05, 0.1, 0.1], 0.3),
         ),
-        Entry(
+        Member(
             "one-safe", "safe", "one arm is safe, and every other has more reward",
             _bits([0.3, 0.6, 0.7, 0.8], [0.1, 0.4, 0.5, 0.6], 0.25),
         ),

@@ -13,7 +13,7 @@ from safebandit.problems.theory import bounds_of
 from safebandit.simulation.plots import COLOURS, MARKERS, Line, draw_lines, new_figure, save
 from safebandit.studies.arena.collection import SLOPE
 from safebandit.studies.arena.leaderboard import Overall, Score, Standing
-from safebandit.studies.arena.play import DECADE, PER_DECADE
+from safebandit.studies.arena.plan import DECADE, PER_DECADE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

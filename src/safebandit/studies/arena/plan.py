@@ -15,14 +15,17 @@ from safebandit.errors import PolicyError, SafebanditError
 from safebandit.problems import Instance
 from safebandit.simulation.execution import ready_for
 from safebandit.simulation.simulate import Policies, at_least, name_policies
-from safebandit.studies.arena.collection import Entry, chosen_entries
+from safebandit.studies.arena.collection import Member, chosen_entries
+from safebandit.studies.play import Simulation
 
 BASELINE = "tsbu"
 QUICK_HORIZON, QUICK_TRIALS = 300, 4
+# The growth of regret is measured over the last tenfold of the rounds.
+DECADE, PER_DECADE = 10, 5
 
 
 @dataclass(frozen=True)
-class Settings:
+class ArenaSettings:
     """What was asked for; None stands for what the collection says."""
 
     baseline: str = BASELINE
@@ -36,22 +39,33 @@ class Settings:
 class Task:
     """One instance to play: the policies as they play it, by label, and why the others cannot."""
 
-    entry: Entry
+    entry: Member
     horizon: int
     trials: int
     policies: Mapping[str, Any]
     cannot: Mapping[str, str]
 
     @property
-    def rounds(self) -> int:
-        """How many rounds it takes."""
-        return self.horizon * self.trials * len(self.policies)
+    def simulation(self) -> Simulation:
+        """What is simulated."""
+        times = checkpoints(self.horizon)
+        return Simulation(self.entry.name, self.entry.instance, self.policies, self.horizon, self.trials, times)
 
 
-def make_plan(instances: Sequence[str], policies: Policies | None, settings: Settings) -> list[Task]:
+def checkpoints(horizon: int) -> list[int]:
+    """Five rounds in every tenfold, counted back from the horizon.
+
+    >>> checkpoints(1000)[-6:]
+    [100, 158, 251, 398, 631, 1000]
+    """
+    times = {round(horizon * DECADE ** (-k / PER_DECADE)) for k in range(PER_DECADE * len(str(horizon)))}
+    return sorted(times - {0})
+
+
+def make_plan(instances: Sequence[str], policies: Policies | None, settings: ArenaSettings) -> list[Task]:
     """Every instance with its policies; a mistake in a name or a number is an error here.
 
-    >>> [task.policies for task in make_plan(["one-safe"], ["docb", "pess"], Settings())]
+    >>> [task.policies for task in make_plan(["one-safe"], ["docb", "pess"], ArenaSettings())]
     [{'tsbu': 'tsbu', 'docb': 'docb', 'pess': 'pess:safe_arm=#0'}]
     """
     entries = chosen_entries(instances)
@@ -81,7 +95,7 @@ def _with_baseline(policies: Policies | None, baseline: str) -> dict[str, Any]:
     return asked if baseline in asked else {baseline: baseline, **asked}
 
 
-def _task(entry: Entry, horizon: int, trials: int, chosen: Mapping[str, Any]) -> Task:
+def _task(entry: Member, horizon: int, trials: int, chosen: Mapping[str, Any]) -> Task:
     playing, cannot = {}, {}
     for label, policy in chosen.items():
         fitted = _fitted(policy, entry.instance)

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safebandit.simulation.execution import Progress
+from safebandit.files import write_text
+from safebandit.simulation.execution import Progress, part_of
 from safebandit.simulation.simulate import Policies, at_least
-from safebandit.studies.arena.kept import Store
 from safebandit.studies.arena.leaderboard import (
     CONFIDENCE,
     RESAMPLES,
     RESAMPLING_SEED,
     Overall,
     Standing,
+    judge,
     overall,
     overall_to_dict,
-    standing,
     standing_to_dict,
 )
-from safebandit.studies.arena.plan import BASELINE, Settings, make_plan
-from safebandit.studies.arena.play import Tracker, play
-from safebandit.studies.report import write_text
+from safebandit.studies.arena.plan import BASELINE, ArenaSettings, make_plan
+from safebandit.studies.play import play_or_load
+from safebandit.studies.saved import SavedResults
 from safebandit.version import __version__
 
 
@@ -34,7 +34,7 @@ from safebandit.version import __version__
 class Arena:
     """What an arena came to: a standing per instance, the leaderboard over all, and whether it was interrupted."""
 
-    settings: Settings
+    settings: ArenaSettings
     policies: list[str]
     standings: list[Standing]
     seconds: float
@@ -57,7 +57,7 @@ class Arena:
         }
 
     def write(self, folder: str | Path) -> Path:
-        """arena.json, the pictures as PNG and SVG, and the page, whose path is the answer."""
+        """Write arena.json, the pictures as PNG and SVG, and the page, and return the path of the page."""
         from safebandit.studies.arena.report import write_report
 
         folder = Path(folder)
@@ -89,24 +89,28 @@ def run_arena(
     ['docb', 'tsbu']
     """
     began = time.perf_counter()
-    settings = Settings(baseline, horizon, trials, seed, quick)
+    settings = ArenaSettings(baseline, horizon, trials, seed, quick)
     tasks = make_plan(instances, policies, settings)
     if workers is not None:
         at_least("workers", workers, 1, "threads")
-    store = Store(None if out is None else Path(out) / "runs")
-    tracker = Tracker(progress, tasks)
+    saved = SavedResults(None if out is None else Path(out) / "runs")
+    done, total = 0, sum(task.simulation.rounds for task in tasks)
     standings: list[Standing] = []
     interrupted = False
     for task in tasks:
         try:
-            result = play(task, seed=seed, store=store, workers=workers, executor=executor, tracker=tracker)
+            result = play_or_load(
+                task.simulation, seed=seed, saved=saved, workers=workers, executor=executor,
+                progress=part_of(progress, done, total, task.entry.name),
+            )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
             break
         interrupted = result.interrupted
         if interrupted:
             break
-        standings.append(standing(task, result, baseline))
+        standings.append(judge(task, result, baseline))
+        done += task.simulation.rounds
     if not standings:
         raise KeyboardInterrupt("interrupted before any instance was finished")
     labels = [*tasks[0].policies, *tasks[0].cannot]

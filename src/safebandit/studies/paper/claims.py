@@ -49,7 +49,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """Over all parts."""
+        """The verdict over all parts."""
         return combined(self.parts)
 
 

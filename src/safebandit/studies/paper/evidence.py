@@ -63,6 +63,7 @@ def bootstrap(
     paired: bool = True,
 ) -> Part:
     """Any statistic of trials (rows of each sample), by resampling them; paired samples are resampled together."""
+    # By hand: scipy.stats.bootstrap resamples numbers, and a trial here may be a row of several.
     rng = np.random.default_rng(20_230_101)
     draws = np.empty(RESAMPLES)
     for b in range(RESAMPLES):

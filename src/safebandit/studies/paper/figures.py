@@ -37,7 +37,7 @@ class PaperFigure:
 
     @property
     def name(self) -> str:
-        """As the command line knows it."""
+        """The name by which the command line knows the figure."""
         return f"fig{self.number}"
 
     def settings(self, results: Results) -> str:
@@ -77,7 +77,7 @@ class Drawing:
         return self.axes[panel]
 
     def save(self, path: Path) -> Path:
-        """PNG, SVG, and every plotted number as Parquet."""
+        """Save the figure as PNG and SVG, and every plotted number as Parquet."""
         import pandas as pd
 
         path.parent.mkdir(parents=True, exist_ok=True)

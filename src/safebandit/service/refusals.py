@@ -82,7 +82,7 @@ def _taken(request: Request) -> list[str]:
 
 
 def _unavailable(error: RecordError) -> JSONResponse:
-    """The database's own words may name its address and its user: they are for the log."""
+    """Answer 503; the database's own words, which may name its address and its user, go to the log."""
     log.error("the record failed", extra={"fields": {"problem": str(error)}})
     message = str(error)
     if error.__cause__ is not None:

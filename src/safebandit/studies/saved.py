@@ -1,4 +1,4 @@
-"""What earlier runs saved: results of the same specification, made by the same sources."""
+"""Saved results: what an earlier run of the same specification left, if the same sources made it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from typing import Any
 
 from safebandit.core.kernels import Trials
 from safebandit.errors import SafebanditError
+from safebandit.files import write_text
 from safebandit.simulation.results import Result, Specification
 from safebandit.sources import sources
-from safebandit.studies.report import write_text
 
 
-class Store:
-    """A folder with one result per instance, and a list of the sources that made each."""
+class SavedResults:
+    """A folder with one result per name, and a list of the sources that made each; without a folder, nothing."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
 
-    def load(self, wanted: Specification) -> Result | None:
+    def chunks(self, name: str) -> Path | None:
+        """Where finished chunks of an unfinished result are kept."""
+        return None if self.folder is None else self.folder / f"{name}.chunks"
+
+    def load(self, name: str, wanted: Specification) -> Result | None:
         """The result with this instance, horizon, seed and checkpoints, whatever its policies; else None."""
-        name = wanted.instance.name
         if self.folder is None or self._made_by().get(name) != sources():
             return None
         try:
@@ -33,8 +36,8 @@ class Store:
         made = replace(result.specification, policies=wanted.policies)
         return result if made.to_dict() == wanted.to_dict() else None
 
-    def save(self, result: Result, before: Result | None) -> None:
-        """Keep a result; policies of an earlier run stay where they have as many trials."""
+    def save(self, name: str, result: Result, before: Result | None) -> None:
+        """Save a result; policies of an earlier run stay where they have as many trials."""
         if self.folder is None:
             return
         if before is not None and (result.interrupted or before.trials > result.trials):
@@ -43,7 +46,6 @@ class Store:
         if before is not None and before.trials == result.trials:
             others = [label for label in before.policies if label not in result.policies]
             result = joined([result, narrowed(before, others, before.trials)], [*result.policies, *others])
-        name = result.specification.instance.name
         result.save(self.folder / f"{name}.parquet")
         made_by = {**self._made_by(), name: sources()}
         write_text(self.folder / "sources.json", json.dumps(made_by, indent=1, sort_keys=True) + "\n")

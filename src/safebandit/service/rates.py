@@ -12,8 +12,8 @@ from typing import NamedTuple
 MOST_BUCKETS = 10_000
 
 
-class Limits(NamedTuple):
-    """Requests per second and at once, of a key; and requests without a key that works, of an address.
+class RateLimits(NamedTuple):
+    """How many requests a key may make per second and at once, and how many an address without a key that works.
 
     They hold for each process of a service by itself.
     """
