@@ -13,7 +13,7 @@ import pytest
 import safebandit as sb
 from safebandit.errors import AccessError, ConflictError, NotFoundError, PolicyError, RecordError, TrialError
 from safebandit.service import connection
-from safebandit.trials.record.writing import Writing
+from safebandit.trials.record.transaction import Transaction
 
 NAMES = itertools.count()
 
@@ -125,7 +125,7 @@ def test_everything_else(connect):
 def test_the_log_is_fetched_page_by_page(connect, served):
     live = new_trial(connect())
     for unit in range(1001):
-        ask = functools.partial(Writing.ask, name=live.name, unit=str(unit), actor="x")
+        ask = functools.partial(Transaction.ask, name=live.name, unit=str(unit), actor="x")
         served.app.state.scribe.write(live.name, ask)
     live.ask("last")
     assert [event["number"] for event in live.log()] == list(range(1, 1004))

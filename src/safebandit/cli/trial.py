@@ -58,8 +58,9 @@ def new(
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
-        from safebandit.trials.record.rehearsed_run import warm_up
-        from safebandit.trials.record.settings import Settings, check_name
+        from safebandit.trials.rehearsed_run import warm_up
+        from safebandit.trials.settings import Settings
+        from safebandit.trials.texts import check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
         policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title,

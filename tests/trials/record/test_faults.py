@@ -62,7 +62,7 @@ def test_a_connection_that_breaks_inside_a_transaction(postgres):
 
         def broken():
             with book.writing() as writing:
-                writing.ask("knee", "p1", actor="Ada")
+                writing.trial("knee").ask("p1", actor="Ada")
                 backend = writing._connection.scalar(sa.text("SELECT pg_backend_pid()"))
                 with book.engine.connect() as other:
                     other.execute(sa.text("SELECT pg_terminate_backend(:pid)"), {"pid": backend})

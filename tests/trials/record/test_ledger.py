@@ -215,10 +215,10 @@ def test_what_cannot_be_told_changes_nothing(ledger, outcome, message):
 def test_a_request_that_is_refused_does_not_disturb_its_transaction(ledger):
     with ledger.writing() as writing:
         writing.create("knee", settings(), actor="Ada")
-        writing.ask("knee", "p1", actor="Ada")
+        writing.trial("knee").ask("p1", actor="Ada")
         with refused("must lie in [0, 1]"):
-            writing.tell("knee", "p1", reward=2, actor="Ada")
-        writing.tell("knee", "p1", reward=1, risk=0, actor="Ada")
+            writing.trial("knee").tell("p1", reward=2, actor="Ada")
+        writing.trial("knee").tell("p1", reward=1, risk=0, actor="Ada")
     assert kinds(ledger) == ["created", "asked", "told"]
     assert verify(ledger, "knee").holds
 
@@ -233,7 +233,7 @@ def test_a_transaction_that_fails_leaves_nothing(ledger):
 
     def cut():
         with ledger.writing() as writing:
-            writing.ask("knee", "p1", actor="Ada")
+            writing.trial("knee").ask("p1", actor="Ada")
             writing.create("hip", settings(), actor="Ada")
             raise Cut
 
@@ -554,11 +554,11 @@ def test_means_of_outcomes_are_what_was_told(ledger):
 def test_a_whole_trial_in_one_transaction(ledger):
     with ledger.writing() as writing:
         writing.create("knee", settings(), actor="Ada")
-        given = writing.ask("knee", "p1", actor="Ada")
-        writing.amend("knee", alpha=0.5, reason="so decided", actor="Ada")
-        writing.tell("knee", "p1", reward=1, risk=0, actor="Ada")
-        writing.correct("knee", "p1", risk=1, reason="typing error", actor="Ada")
-        assert writing.ask("knee", "p1", actor="Ada").arm == given.arm
+        given = writing.trial("knee").ask("p1", actor="Ada")
+        writing.trial("knee").amend(alpha=0.5, reason="so decided", actor="Ada")
+        writing.trial("knee").tell("p1", reward=1, risk=0, actor="Ada")
+        writing.trial("knee").correct("p1", risk=1, reason="typing error", actor="Ada")
+        assert writing.trial("knee").ask("p1", actor="Ada").arm == given.arm
     assert verify(ledger, "knee").events == 5
     assert verify(ledger, "knee").holds
 
@@ -589,6 +589,6 @@ def test_an_actor_that_cannot_be_kept_moves_nothing(ledger):
     with ledger.writing() as writing:
         for actor in ("", "a\nb", "\x00"):
             with refused("actor must"):
-                writing.ask("knee", "p1", actor=actor)
-        writing.ask("knee", "p1", actor="Ada")
+                writing.trial("knee").ask("p1", actor=actor)
+        writing.trial("knee").ask("p1", actor="Ada")
     assert verify(ledger, "knee").holds

@@ -10,9 +10,9 @@ import pytest
 import safebandit as sb
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.rehearsal import Rehearsal, rehearse
-from safebandit.trials.record.rehearsed_run import REASON, DeskInMemory, RunInProgress, Supposition, draw_fates
 from safebandit.trials.record.verification import verify
+from safebandit.trials.rehearsal import Rehearsal, rehearse
+from safebandit.trials.rehearsed_run import REASON, DeskInMemory, RunInProgress, Supposition, draw_fates
 
 MU, NU = [0.3, 0.5, 0.6], [0.1, 0.2, 0.4]
 
@@ -29,17 +29,17 @@ class LedgerDesk:
         self.holds = False
 
     def ask(self, unit: str) -> tuple[str | None, bool]:
-        given = self.writing.ask("knee", unit, actor="desk")
+        given = self.writing.trial("knee").ask(unit, actor="desk")
         self.holds = given.held
         return given.arm, "no arm is permissible" in given.why
 
     def tell(self, unit: str, reward: float | None, risk: list[float | None] | None) -> None:
         told = risk[0] if risk is not None and len(risk) == 1 else risk
-        assert self.writing.tell("knee", unit, reward=reward, risk=told, actor="desk").new
+        assert self.writing.trial("knee").tell(unit, reward=reward, risk=told, actor="desk").new
         self.holds = False
 
     def give_up(self, unit: str) -> None:
-        assert self.writing.give_up("knee", unit, reason=REASON, actor="desk").new
+        assert self.writing.trial("knee").give_up(unit, reason=REASON, actor="desk").new
         self.holds = False
 
 
@@ -66,7 +66,7 @@ def test_a_run_is_the_trial_that_a_ledger_would_keep_bit_for_bit(given, nu, tmp_
         state = ledger.state("knee")
         assert verify(ledger, "knee").holds
         with ledger.reading() as connection:
-            from safebandit.trials.record.kept import UnitsInDatabase
+            from safebandit.trials.record.store import UnitsInDatabase
 
             units = list(UnitsInDatabase(connection, "knee").all())
     for mine, theirs in zip(rehearsed, kept, strict=True):

@@ -4,8 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 from safebandit.trials import allocator
+from safebandit.trials.events import Event, hash_of
 from safebandit.trials.record import desk, verification
-from safebandit.trials.record.events import Event, hash_of
 from safebandit.trials.record.verification import verify
 
 from .helpers import let_change, run, settings
