@@ -153,7 +153,7 @@ def test_a_policy_that_draws_nothing_has_exact_propensities(ledger):
     }
 
 
-@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\nb", "x" * 201, 7, None, "\ud800"])
+@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\nb", "x" * 201, 7.0, True, None, "\ud800"])
 def test_ids_that_cannot_be_kept(ledger, unit):
     ledger.create("knee", settings())
     with refused("a unit's id must"):
