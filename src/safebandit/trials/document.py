@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from safebandit.errors import TrialError
 from safebandit.trials.events import Event, canonical
@@ -17,13 +17,6 @@ from safebandit.version import __version__
 FORMAT = 2
 _HEAD = {"format", "trial", "software", "settings", "number", "hash", "stream", "events"}
 _OF_VERSION_0_1_0 = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream", "bar"}
-
-
-class Document(NamedTuple):
-    """A text that was read: what it says of the trial, and its events; none where version 0.1.0 saved it."""
-
-    head: dict[str, Any]
-    events: list[Event] | None
 
 
 def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -> str:
@@ -42,15 +35,16 @@ def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -
     return f'{canonical(head)[:-1]},"events":[\n{listed}\n]}}\n'
 
 
-def read_document(text: str) -> Document:
-    """What a text says; nothing of it is checked yet but its shape."""
+def read_document(text: str) -> dict[str, Any]:
+    """What a text says, of this format or of version 0.1.0's; nothing of it is checked yet but its shape."""
     try:
-        head = json.loads(text)
+        read = json.loads(text)
     except json.JSONDecodeError as problem:
         raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
-    if isinstance(head, dict) and set(head) >= _OF_VERSION_0_1_0 and head["format"] == 1:
-        return Document(head, None)
-    if not isinstance(head, dict) or not {"format", "software"} <= set(head):
+    head: dict[str, Any] = read if isinstance(read, dict) else {}
+    if is_of_version_0_1_0(head):
+        return head
+    if not {"format", "software"} <= set(head):
         raise TrialError("the text is JSON, but not a trial that to_json or an export wrote")
     if head["format"] != FORMAT:
         raise TrialError(
@@ -59,4 +53,9 @@ def read_document(text: str) -> Document:
         )
     if not set(head) >= _HEAD:
         raise TrialError(f"the saved trial lacks {', '.join(sorted(_HEAD - set(head)))}")
-    return Document(head, [Event(**fields) for fields in head["events"]])
+    return head
+
+
+def is_of_version_0_1_0(document: Mapping[str, Any]) -> bool:
+    """Whether `Trial.to_json` of version 0.1.0 wrote this document."""
+    return set(document) >= _OF_VERSION_0_1_0 and document["format"] == 1

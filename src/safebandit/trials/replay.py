@@ -206,6 +206,8 @@ class Replay:
             return drafts.amend(state, content["reason"], content["changes"])
         if kind in _CHANGES:
             return drafts.set_status(state, _CHANGES[kind], content["reason"])
+        if kind not in ("told", "corrected", "given up"):
+            raise ConflictError(f"an event of the kind {kind!r} cannot be there")
         unit = self._unit(content["unit"])
         if kind == "given up":
             return drafts.give_up(state, unit, content["reason"])
@@ -213,9 +215,7 @@ class Replay:
         risk = risks[0] if len(risks) == 1 else risks
         if kind == "told":
             return drafts.tell(state, unit, reward, risk)
-        if kind == "corrected":
-            return drafts.correct(state, unit, reward, risk, content["reason"])
-        raise ConflictError(f"there is no kind {kind!r} of events")
+        return drafts.correct(state, unit, reward, risk, content["reason"])
 
     def _unit(self, id: str) -> Unit:
         unit = self.store.unit(id)

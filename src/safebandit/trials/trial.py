@@ -10,7 +10,7 @@ from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, AnyAlpha, plain_alpha
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.document import read_document, write_document
+from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
 from safebandit.trials.engine import Allocation, Engine, Receipt
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.explanation import Explanation
@@ -204,12 +204,12 @@ class Trial:
 
         `policy` is needed only where it has no text of its own. `verify` makes all decisions again.
         """
-        head, events = read_document(text)
+        document = read_document(text)
         try:
-            if events is None:
-                state, store = version_0_1_0.read_saved(head, name=NAME, policy=policy)
+            if is_of_version_0_1_0(document):
+                state, store = version_0_1_0.read_saved(document, name=NAME, policy=policy)
             else:
-                state, store = _read_log(head, events, policy)
+                state, store = _read_log(document, policy)
         except (LookupError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
         trial = Trial.__new__(Trial)
@@ -243,10 +243,10 @@ class Trial:
         return found if problem is None else found._replace(failed=found.events, problem=problem)
 
 
-def _read_log(head: dict[str, Any], events: list[Event], policy: Any) -> tuple[TrialState, MemoryStore]:
+def _read_log(head: dict[str, Any], policy: Any) -> tuple[TrialState, MemoryStore]:
     settings = replace(Settings.from_dict(head["settings"]), policy_value=policy)
     replay = Replay(check_name(head["trial"]), like=settings, decide=False)
-    for event in events:
+    for event in (Event(**fields) for fields in head["events"]):
         problem = replay.read(event)
         if problem is not None:
             raise ValueError(problem)
