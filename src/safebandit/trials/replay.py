@@ -187,8 +187,7 @@ class Replay:
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older
-        drawn = draft.body["propensities"] != "exact"
-        if older and drawn and (different or content["stream"] is None):
+        if older and (different or content["stream"] is None) and version_0_1_0.may_have_drawn(state, draft, content):
             self.unrepeated += 1
             return None
         if not different:

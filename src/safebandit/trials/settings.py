@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -178,9 +179,12 @@ def _read_policy(policy: str | None, risks: int) -> str:
 
 
 def _name_arms(policy: Any, arms: Sequence[str]) -> Any:
-    """A policy that was given as a value, with its arms by name: a number means another arm when one is withdrawn."""
+    """A policy that was given as a value, with its arms by name: a number (2, or "#2" as it is written) means another
+    arm when one is withdrawn.
+    """
     for parameter in ("safe_arm", "when_none"):
-        k = getattr(policy, parameter, None)
+        given = getattr(policy, parameter, None)
+        k = int(given[1:]) if isinstance(given, str) and re.fullmatch("#[0-9]{1,9}", given) else given
         if isinstance(k, int) and 0 <= k < len(arms):
             policy = policy._replace(**{parameter: arms[k]})
     return policy

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from safebandit.core.policies import policy_from_text
 from safebandit.errors import TrialError
 from safebandit.trials import drafts
@@ -31,6 +33,39 @@ def stream_words(content: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Where the random numbers were when this decision was made; None where that was not noted."""
     stream = content["stream"]
     return None if stream is None else tuple(stream[0] if decided(content) else stream)
+
+
+def may_have_drawn(state: TrialState, draft: Draft, content: Mapping[str, Any]) -> bool:
+    """Whether a random decision of version 0.1.0 could come out so, where this draft of it comes out otherwise.
+
+    Drawn indices are other ones now. Where indices are not drawn, they must be the same, and the arm one of those
+    that a tie or a mixture is drawn from.
+    """
+    if draft.body["propensities"] == "exact":
+        return False
+    if _draws_indices(state):
+        return True
+    mine, theirs = draft.body["arms"], content.get("arms", draft.body["arms"])
+    same = mine.keys() == theirs.keys() and all(_computed(mine[arm]) == _computed(theirs[arm]) for arm in mine)
+    chance = draft.body["held_propensity"] if content["arm"] is None else mine[content["arm"]]["propensity"]
+    return same and chance > 0
+
+
+def _computed(arm: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arm.items() if key != "propensity"}
+
+
+def _draws_indices(state: TrialState) -> bool:
+    """Whether an arm's indices are others at another place of the random stream."""
+    allocator = state.allocator
+    place = allocator.position
+    seen = []
+    for shift in (0, 1):
+        allocator.position = (place[0] ^ shift, *place[1:])
+        decision = allocator.consider(state.round)
+        seen.append(np.column_stack([decision.indices, decision.bounds]))
+    allocator.position = place
+    return not np.array_equal(seen[0], seen[1], equal_nan=True)
 
 
 def read_saved(document: Mapping[str, Any], *, name: str, policy: Any) -> tuple[TrialState, MemoryStore]:
