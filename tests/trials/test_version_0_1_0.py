@@ -14,6 +14,7 @@ from safebandit.trials.events import NOTHING, Event, hash_of
 from safebandit.trials.record import Ledger
 from safebandit.trials.record.verification import verify
 
+from ..service.conftest import serving
 from .record.helpers import refused
 
 WRITTEN = Path(__file__).parent / "version_0_1_0"
@@ -91,6 +92,19 @@ def test_decisions_that_only_version_0_1_0_can_make_again_are_counted(ledger, na
     assert done.value.code == 0
     words = f"{decisions - found.unrepeated} decisions made again and {found.unrepeated} that only version 0.1.0 can"
     assert words in capsys.readouterr().out
+
+
+def test_the_service_and_its_page_say_so_too(database):
+    with serving(database) as served:
+        counts = {name: served.get(f"/v1/trials/{name}/verification").json() for name in ("docb", "tsbu")}
+        assert [each["holds"] for each in counts.values()] == [True, True]
+        assert counts["docb"]["unrepeated"] == 0 < counts["tsbu"]["unrepeated"]
+        same = {"Sec-Fetch-Site": "same-origin"}
+        served.http.post("/sign-in", data={"key": served.keys["auditor"]}, headers=same)
+        pages = {name: served.http.post(f"/trials/{name}/log/verify", data={}, headers=same).text for name in counts}
+    assert f"{counts['tsbu']['unrepeated']} more can only be made again by version 0.1.0" in pages["tsbu"]
+    assert "The record holds" in pages["docb"]
+    assert "version 0.1.0" not in pages["docb"]
 
 
 @pytest.mark.parametrize("name", ["docb", "several", "pess"])

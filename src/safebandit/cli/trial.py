@@ -171,18 +171,18 @@ def close(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = No
     _set_status(name, "close", "closed", reason, db, actor, json)
 
 
-def _set_status(name: str, change: str, said: str, reason: str, db: str, actor: str | None, json: bool) -> None:
-    _write(db, actor, json, said, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
+def _set_status(name: str, change: str, past: str, reason: str, db: str, actor: str | None, json: bool) -> None:
+    _write(db, actor, json, past, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
 
 
-def _write(db: str, actor: str | None, json: bool, said: str, request: Any) -> None:
+def _write(db: str, actor: str | None, json: bool, past: str, request: Any) -> None:
     who = checked_actor(actor)
     with open_ledger(db) as ledger:
         done = request(ledger, who)
     if json:
         print_document(done._asdict())
     else:
-        typer.echo(f"{said}: event {done.event}" if done.new else "this was so already: nothing was written")
+        typer.echo(f"{past}: event {done.event}" if done.new else "this was so already: nothing was written")
 
 
 trial_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)

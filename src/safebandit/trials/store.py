@@ -36,21 +36,16 @@ class MemoryStore:
         self._units: dict[str, Unit] = {}
 
     def unit(self, id: str) -> Unit | None:
-        """The unit of this id, if it was given an arm."""
         return self._units.get(id)
 
     def put(self, unit: Unit) -> None:
-        """Keep a new unit, or what has changed of it."""
         self._units[unit.id] = unit
 
     def units(self) -> Iterable[Unit]:
-        """Every unit, in the order of their rounds."""
         return self._units.values()
 
     def event(self, number: int) -> Event:
-        """The event of this number."""
         return self.log[number - 1]
 
     def append(self, event: Event) -> None:
-        """Keep the event that follows the last one."""
         self.log.append(event)

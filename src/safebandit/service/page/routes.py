@@ -118,7 +118,7 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     found = ledger.event(trial, number)
     content, words = found.content, describe(found, head.settings.risks)
     body = json.dumps(content, indent=2, ensure_ascii=False)
-    return render(request, "event.html", key=key, head=head, event=found, content=content, said=words, body=body)
+    return render(request, "event.html", key=key, head=head, event=found, content=content, description=words, body=body)
 
 
 @router.get("/keys")
