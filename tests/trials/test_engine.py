@@ -1,16 +1,17 @@
 """One engine: the same requests give the same answers and the same log in memory, in SQLite and in PostgreSQL."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from safebandit import Trial
-from safebandit.errors import TrialError
+from safebandit.errors import PolicyError, TrialError
 from safebandit.trials.record.export import export
 from safebandit.trials.record.verification import verify
 
 from .record.conftest import database, empty_file, ledger, one_database, postgres
-from .record.helpers import ARMS, settings
+from .record.helpers import ARMS, refused, settings
 
 __all__ = ["database", "empty_file", "ledger", "one_database", "postgres"]
 
@@ -85,5 +86,8 @@ def test_a_record_keeps_no_policy_that_has_no_text(ledger):
     named = settings(DoublyOptimistic(KLUpper(), KLLower(), when_none=2))
     assert named.policy.endswith("when_none=high")
     ledger.create("hip", named)
+    with refused("unknown", PolicyError):
+        ledger.create("own", replace(named, policy="Mine()"))
+    assert ledger.names() == ["hip", "knee"]
     assert ledger.ask("hip", 17).unit == "17"
     assert ledger.ask("hip", "17").new is False

@@ -1,5 +1,6 @@
 """What a ledger promises, on SQLite and on PostgreSQL."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from safebandit import Trial
 from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.database import events, open_engine, units
+from safebandit.trials.record.database import events, open_engine, trials, units
 from safebandit.trials.record.overview import overview
 from safebandit.trials.record.verification import verify
 
@@ -516,6 +517,21 @@ def test_a_database_of_another_version_is_refused(database):
     engine.dispose()
     with refused("the database has version 9999", RecordError):
         Ledger(database)
+
+
+def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
+    with Ledger(database) as ledger:
+        ledger.create("knee", settings("docb"))
+        run(ledger, "knee", 9)
+        position = ledger.state("knee").allocator.position
+        with ledger.engine.begin() as connection:
+            state = json.loads(connection.scalar(sa.select(trials.c.state)))
+            old = json.dumps({**state, "position": [state["position"], 0.125, 40]})
+            connection.execute(trials.update().values(state=old))
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+    with Ledger(database) as ledger:
+        assert ledger.state("knee").allocator.position == position
+        assert verify(ledger, "knee").holds
 
 
 def test_migrations_give_the_tables_that_the_code_uses(ledger):

@@ -28,8 +28,9 @@ class Transaction:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
         check_name(name)
         check_text("actor", actor)
-        # A policy that was given as a value must have a text that says the same: the record keeps that.
-        settings = Settings.from_dict(settings.to_dict()).checked()
+        if settings.policy_value is not None:
+            # The record keeps its text, which must be one that can be read.
+            settings = Settings.from_dict(settings.to_dict()).checked()
         state = TrialState(name, settings)
         if name not in self._engines and self._insert(state):
             return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
