@@ -11,6 +11,8 @@ from scipy import optimize, stats
 
 from safebandit import BayesLower, BayesUpper, DoublyOptimistic, KLLower, KLUpper, Thompson, Trial, klbayes
 from safebandit.errors import ConflictError, PolicyError, TrialError
+from safebandit.trials import allocator, drafts, replay
+from safebandit.trials import trial as trial_module
 from safebandit.trials.events import NOTHING, seal
 
 ARMS = ["placebo", "low", "high"]
@@ -579,6 +581,8 @@ def test_a_saved_trial_of_which_an_event_was_changed_is_refused(field):
         (4, {"unit": "1"}, "unit '1' has an arm already"),
         (4, {"round": 3}, "its round is 3, not 2"),
         (4, {"policy": "tsbu"}, "its policy is 'tsbu', not 'docb'"),
+        (4, {"formulas": "a" * 16}, "its formulas is 'aaaaaaaaaaaaaaaa', not "),
+        (4, {"stream": [[1, 2, 3, 4], 0.0, 0]}, "version 0.1.0 decided after a newer version"),
         (4, {"arm": "unheard of"}, "cannot be replayed"),
         (6, {"kind": "praised"}, "an event of the kind 'praised' cannot be there"),
         (6, {"kind": "created"}, "an event of the kind 'created' cannot be there"),
@@ -592,6 +596,20 @@ def test_a_forged_log_that_no_trial_writes_is_refused(number, changes, message):
     assert Trial.from_json(forged(trial, 4)).verify().holds
     with refused(message):
         Trial.from_json(forged(trial, number, **changes))
+
+
+def test_other_formulas_say_so_before_they_go_on(monkeypatch):
+    trial = play(Trial(ARMS, 0.3, "docb", seed=1), 5)
+    for module in (allocator, drafts, replay, trial_module):
+        monkeypatch.setattr(module, "formulas_hash", lambda: "b" * 16)
+    read = Trial.from_json(trial.to_json())
+    assert read.log == trial.log
+    assert read.ask().arm == trial.ask().arm
+    assert [event.kind for event in read.log[-2:]] == ["recounted", "asked"]
+    assert read.verify().holds
+    again = Trial.from_json(read.to_json())
+    again.tell(6, reward=1, risk=0)
+    assert [event.kind for event in again.log[-2:]] == ["asked", "told"]
 
 
 # Recomputed.

@@ -96,9 +96,11 @@ class Engine:
         """`pause`, `resume` or `close` the trial."""
         return self.append(drafts.set_status(self.state, change, reason), actor)
 
-    def note_recount(self) -> Receipt:
-        """Note in the log that all outcomes were counted anew, because other formulas had counted them before."""
-        return self.append(drafts.recount(self.state), SOFTWARE)
+    def ready(self) -> Engine:
+        """Note in the log that all outcomes were counted anew, if other formulas had counted them; who writes asks first."""
+        if self.state.recounted:
+            self.append(drafts.recount(self.state), SOFTWARE)
+        return self
 
     def append(self, draft: Draft | None, actor: str) -> Receipt:
         """Write a draft that was checked, and do what it says; nothing where there is none."""

@@ -65,6 +65,9 @@ class Replay:
         self.number, self.hash, self.decisions, self.unrepeated = 0, NOTHING, 0, 0
         # Whether the random numbers are where the log leads to: not after a decision that was not made again.
         self.certain = True
+        # Other formulas note in the log that they count anew, before they write anything else.
+        self.formulas_in_force: str | None = None
+        self._newer = False
         self._like = like
         self._decide = decide
 
@@ -82,7 +85,10 @@ class Replay:
             return f"event {event.number} cannot be replayed: {mistake}"
         self.number, self.hash = event.number, event.hash
         self.decisions += event.kind in DECISIONS
-        self.formulas.add(content.get("formulas", formulas_hash()))
+        if "formulas" in content:
+            self.formulas.add(content["formulas"])
+            self.formulas_in_force = content["formulas"]
+        self._newer = self._newer or ("stream" in content and not version_0_1_0.decided(content))
         return problem
 
     def verify(self, events: Iterable[Event], *, after: Callable[[int], None] | None = None) -> Verification:
@@ -165,8 +171,11 @@ class Replay:
         if state.held_at is not None:
             raise ConflictError(f"the trial holds since event {state.held_at}, and nothing has happened since")
         drafts.check_open(state)
-        due = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
-        for name, value in {**due, "policy": state.settings.policy}.items():
+        if self._newer and version_0_1_0.decided(content):
+            raise ConflictError("version 0.1.0 decided after a newer version")
+        due: dict[str, Any] = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
+        due |= {"policy": state.settings.policy, "formulas": self.formulas_in_force}
+        for name, value in due.items():
             if content[name] != value:
                 raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
         arm, arms = content["arm"], state.allocator.arms

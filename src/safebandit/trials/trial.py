@@ -8,6 +8,7 @@ from typing import Any
 
 from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, AnyAlpha, plain_alpha
+from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
@@ -141,7 +142,7 @@ class Trial:
         Without an id it is a new unit, which gets the number of its round. A hold stands until something is told,
         corrected, given up or amended: until then asking again changes nothing.
         """
-        return self._engine.ask(self._next_id() if id is None else id, actor=self.actor)
+        return self._engine.ready().ask(self._next_id() if id is None else id, actor=self.actor)
 
     def _next_id(self) -> str:
         number = self.round
@@ -155,33 +156,33 @@ class Trial:
         Several risks are told as numbers in order or by name, {"nausea": 0}; None stands for what is not known yet.
         A value that is known already changes nothing when it is told again; another value is refused.
         """
-        return self._engine.tell(id, reward=reward, risk=risk, actor=self.actor)
+        return self._engine.ready().tell(id, reward=reward, risk=risk, actor=self.actor)
 
     def correct(
         self, id: str | int, *, reason: str, reward: float | None = None, risk: AnyRisk | None = None
     ) -> Receipt:  # fmt: skip
         """Put another outcome in the place of one that was told; decisions made before stand."""
-        return self._engine.correct(id, reason=reason, reward=reward, risk=risk, actor=self.actor)
+        return self._engine.ready().correct(id, reason=reason, reward=reward, risk=risk, actor=self.actor)
 
     def give_up(self, id: str | int, *, reason: str) -> Receipt:
         """No longer wait for a unit's outcome."""
-        return self._engine.give_up(id, reason=reason, actor=self.actor)
+        return self._engine.ready().give_up(id, reason=reason, actor=self.actor)
 
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
         """Change alpha, policy (by its text), arms (`add`, `withdraw`) or pending_cap from now on."""
-        return self._engine.amend(reason=reason, actor=self.actor, **changes)
+        return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
 
     def pause(self, *, reason: str) -> Receipt:
         """Give no arms until the trial is resumed; outcomes are still taken."""
-        return self._engine.set_status("pause", reason=reason, actor=self.actor)
+        return self._engine.ready().set_status("pause", reason=reason, actor=self.actor)
 
     def resume(self, *, reason: str) -> Receipt:
         """Give arms again."""
-        return self._engine.set_status("resume", reason=reason, actor=self.actor)
+        return self._engine.ready().set_status("resume", reason=reason, actor=self.actor)
 
     def close(self, *, reason: str) -> Receipt:
         """Give no more arms, ever; outcomes are still taken."""
-        return self._engine.set_status("close", reason=reason, actor=self.actor)
+        return self._engine.ready().set_status("close", reason=reason, actor=self.actor)
 
     def explain(self) -> Explanation:
         """What is known of every arm now, who is permissible, and which arm the next new unit gets, and why."""
@@ -257,4 +258,5 @@ def _read_log(head: dict[str, Any], policy: Any) -> tuple[TrialState, MemoryStor
     if canonical(head["settings"]) != canonical(state.settings.to_dict()):
         raise ValueError("its settings are not those of its log")
     state.allocator.position = tuple(head["stream"])
+    state.recounted = replay.formulas_in_force != formulas_hash()
     return state, replay.store

@@ -87,7 +87,8 @@ def read_saved(document: Mapping[str, Any], *, name: str, policy: Any) -> tuple[
         elif event["event"] == "asked" or following is None or following["event"] == "told":
             engine.append(_decision(engine.state, event), SOFTWARE)
     engine.state.allocator.position = tuple(document["stream"])
-    engine.note_recount()
+    engine.state.recounted = True
+    engine.ready()
     return engine.state, store
 
 

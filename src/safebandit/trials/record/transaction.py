@@ -51,10 +51,7 @@ class Transaction:
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
             state = load_state(self._connection, name)
-        engine = self._begin(state, DatabaseStore(self._connection, name))
-        if state.recounted:
-            engine.note_recount()
-        return engine
+        return self._begin(state, DatabaseStore(self._connection, name)).ready()
 
     def flush(self) -> None:
         """Write all that was added, once."""
