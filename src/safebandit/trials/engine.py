@@ -97,7 +97,7 @@ class Engine:
         return self.append(drafts.set_status(self.state, change, reason), actor)
 
     def ready(self) -> Engine:
-        """Note in the log that all outcomes were counted anew, if other formulas had counted them; who writes asks first."""
+        """Before anything else is written: note in the log that outcomes were counted anew, if other formulas had."""
         if self.state.recounted:
             self.append(drafts.recount(self.state), SOFTWARE)
         return self
