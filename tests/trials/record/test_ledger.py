@@ -114,20 +114,19 @@ def test_it_decides_as_a_trial_in_memory(ledger, policy):
 
 def test_two_processes_share_a_trial_by_turns(database):
     """States in memory are never older than the record."""
-    alone, turns = Ledger(database), Ledger(database)
-    alone.create("alone", settings(pending_cap=50))
-    alone.create("turns", settings(pending_cap=50))
-    for i in range(40):
-        value = float(i % 3 == 0)
-        first = alone.ask("alone", f"p{i}")
-        second = (alone, turns)[i % 2].ask("turns", f"p{i}")
-        assert first.arm == second.arm
-        if i % 4:
-            alone.tell("alone", f"p{i}", reward=value, risk=0)
-            (turns, alone)[i % 2].tell("turns", f"p{i}", reward=value, risk=0)
-    for each in (alone, turns):
-        assert verify(each, "turns").holds
-        each.dispose()
+    with Ledger(database) as alone, Ledger(database) as turns:
+        alone.create("alone", settings(pending_cap=50))
+        alone.create("turns", settings(pending_cap=50))
+        for i in range(40):
+            value = float(i % 3 == 0)
+            first = alone.ask("alone", f"p{i}")
+            second = (alone, turns)[i % 2].ask("turns", f"p{i}")
+            assert first.arm == second.arm
+            if i % 4:
+                alone.tell("alone", f"p{i}", reward=value, risk=0)
+                (turns, alone)[i % 2].tell("turns", f"p{i}", reward=value, risk=0)
+        for each in (alone, turns):
+            assert verify(each, "turns").holds
 
 
 def test_a_decision_says_what_it_rests_on(ledger):
