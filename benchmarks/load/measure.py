@@ -117,8 +117,8 @@ def _pairs(ledger: Ledger, trial: str, name: str, pairs: int, rng: random.Random
     for start in range(0, pairs, together):
         with ledger.writing() as writing:
             for i in range(start, min(start + together, pairs)):
-                arm = writing.ask(trial, f"{name} {i}", actor="bench").arm
+                arm = writing.trial(trial).ask(f"{name} {i}", actor="bench").arm
                 if arm is None:
                     raise RuntimeError("the trial holds")
                 reward, risk = (float(rng.random() < mean) for mean in MEANS[arm])
-                writing.tell(trial, f"{name} {i}", reward=reward, risk=risk, actor="bench")
+                writing.trial(trial).tell(f"{name} {i}", reward=reward, risk=risk, actor="bench")

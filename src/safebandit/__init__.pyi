@@ -78,6 +78,6 @@ from .simulation.simulate import extend as extend
 from .simulation.simulate import rerun as rerun
 from .simulation.simulate import simulate as simulate
 from .simulation.study import Study as Study
-from .trials.record.rehearsal import rehearse as rehearse
+from .trials.rehearsal import rehearse as rehearse
 from .trials.trial import Trial as Trial
 from .version import __version__ as __version__

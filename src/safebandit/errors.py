@@ -1,15 +1,16 @@
 """Every error that safebandit raises on purpose, in one tree.
 
     SafebanditError
-    ├── InstanceError     a problem (means, laws, data, alpha) that makes no sense
-    ├── PolicyError       an unknown policy, index or parameter, or a value out of its range
-    ├── SimulationError   a horizon, number of trials, seed or checkpoint that cannot be run
+    ├── BadValueError     a value that cannot be accepted; also a ValueError
+    │   ├── InstanceError     a problem (means, laws, data, alpha) that makes no sense
+    │   ├── PolicyError       an unknown policy, index or parameter, or a value out of its range
+    │   ├── SimulationError   a horizon, number of trials, seed or checkpoint that cannot be run
+    │   ├── StudyError        a study file that cannot be read
+    │   ├── ResultError       a result file that is cut short, foreign or cannot be extended
+    │   └── TrialError        an outcome or a live trial's state that cannot be accepted
+    │       ├── NotFoundError     a trial, unit or event that is not in the record
+    │       └── ConflictError     what contradicts the record: another outcome, a trial that is closed
     ├── ExecutorError     an executor or a cluster that cannot be reached, or lost its workers
-    ├── StudyError        a study file that cannot be read
-    ├── ResultError       a result file that is cut short, foreign or cannot be extended
-    ├── TrialError        an outcome or a live trial's state that cannot be accepted
-    │   ├── NotFoundError     a trial, unit or event that is not in the record
-    │   └── ConflictError     what contradicts the record: another outcome, a trial that is closed
     ├── RecordError       a database or a service that cannot be opened, read or written, or is of another version
     └── AccessError       a key that does not work, or whose role does not allow what was asked
 
@@ -22,19 +23,23 @@ import difflib
 from collections.abc import Iterable
 
 
-class SafebanditError(ValueError):
+class SafebanditError(Exception):
     """Base of all errors raised on purpose by this package."""
 
 
-class InstanceError(SafebanditError):
+class BadValueError(SafebanditError, ValueError):
+    """A value that cannot be accepted."""
+
+
+class InstanceError(BadValueError):
     """A problem (means, laws, data, alpha) that makes no sense."""
 
 
-class PolicyError(SafebanditError):
+class PolicyError(BadValueError):
     """An unknown policy, index or parameter, or a value out of its range."""
 
 
-class SimulationError(SafebanditError):
+class SimulationError(BadValueError):
     """A horizon, number of trials, seed or checkpoint that cannot be run."""
 
 
@@ -42,15 +47,15 @@ class ExecutorError(SafebanditError):
     """An executor or a cluster that cannot be reached, or lost its workers."""
 
 
-class StudyError(SafebanditError):
+class StudyError(BadValueError):
     """A study file that cannot be read."""
 
 
-class ResultError(SafebanditError):
+class ResultError(BadValueError):
     """A result file that is cut short, foreign or cannot be extended."""
 
 
-class TrialError(SafebanditError):
+class TrialError(BadValueError):
     """An outcome or a live trial's state that cannot be accepted."""
 
 

@@ -34,9 +34,9 @@ class Service:
         with self.ledger.writing() as writing:
             for n in range(count):
                 unit = f"unit-{n + 1}"
-                if writing.ask(name, unit, actor="tests").held:
+                if writing.trial(name).ask(unit, actor="tests").held:
                     return
-                writing.tell(name, unit, reward=reward, risk=risk, actor="tests")
+                writing.trial(name).tell(unit, reward=reward, risk=risk, actor="tests")
 
 
 @contextlib.contextmanager

@@ -402,7 +402,7 @@ def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
     process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
     # The third run to finish interrupts its own process: no clock is involved.
     code = (
-        "import os, signal, safebandit.trials.record.rehearsal as r\n"
+        "import os, signal, safebandit.trials.rehearsal as r\n"
         "play, count = r._run, []\n"
         "def run(*given):\n"
         "    count.append(1)\n"

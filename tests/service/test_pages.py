@@ -9,10 +9,10 @@ from safebandit.errors import RecordError
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
 from safebandit.service.page import screens, views
+from safebandit.trials.descriptions import describe
+from safebandit.trials.events import now, seal
 from safebandit.trials.record import Settings
-from safebandit.trials.record.events import now, seal
 from safebandit.trials.record.overview import overview
-from safebandit.trials.record.words import said
 
 from ..browser.serving import serving
 
@@ -273,4 +273,4 @@ def test_a_trial_that_cannot_be_created_says_why_and_keeps_what_was_typed(servic
     ],
 )  # fmt: skip
 def test_events_in_words(kind, body, words):
-    assert said(seal("t", 1, now(), "a", kind, body, ""), ("risk",)) == words
+    assert describe(seal("t", 1, now(), "a", kind, body, ""), ("risk",)) == words

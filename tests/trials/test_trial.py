@@ -10,7 +10,10 @@ import pytest
 from scipy import optimize, stats
 
 from safebandit import BayesLower, BayesUpper, DoublyOptimistic, KLLower, KLUpper, Thompson, Trial, klbayes
-from safebandit.errors import PolicyError, TrialError
+from safebandit.errors import ConflictError, PolicyError, TrialError
+from safebandit.trials import allocator, drafts, replay
+from safebandit.trials import trial as trial_module
+from safebandit.trials.events import NOTHING, seal
 
 ARMS = ["placebo", "low", "high"]
 EVERY_POLICY = [
@@ -34,6 +37,25 @@ def play(trial, units, *, mu=(0.3, 0.5, 0.8), nu=(0.1, 0.2, 0.6), seed=0):
     return trial
 
 
+def story(trial):
+    """All that a trial's log says but times and hashes, and where its random numbers are."""
+    return [(event.kind, event.content) for event in trial.log], trial._allocator.position
+
+
+def forged(trial, number, **changes):
+    """The trial saved with another content of one event, and every hash made to fit."""
+    document = json.loads(trial.to_json())
+    previous = NOTHING
+    for fields in document["events"]:
+        content = json.loads(fields["body"])
+        kind = changes.pop("kind", fields["kind"]) if fields["number"] == number else fields["kind"]
+        content |= changes if fields["number"] == number else {}
+        place = [fields[name] for name in ("trial", "number", "time", "actor")]
+        fields.update(seal(*place, kind, content, previous)._asdict())
+        previous = fields["hash"]
+    return json.dumps({**document, "hash": previous})
+
+
 def numbers(trial):
     """What `explain` shows, without its words."""
     views = (view._asdict() for view in trial.explain().arms)
@@ -48,36 +70,36 @@ def test_units_are_numbered_and_their_outcomes_counted():
     for i in range(1, 4):
         assert trial.round == i
         unit = trial.ask()
-        assert (unit.id, unit.held) == (i, False)
+        assert (unit.id, unit.round, unit.new, unit.held) == (str(i), i, True, False)
         assert unit.arm == ARMS[i - 1]  # DOCB begins with every arm once, in order
-        assert trial.pending == {i: unit.arm}
+        assert trial.pending == {str(i): unit.arm}
         trial.tell(unit.id, reward=0.25 * i, risk=0.1 * i)
         assert trial.pending == {}
     table = trial.explain().table()
     assert table["plays"].tolist() == [1, 1, 1]
     assert table["mean_reward"].tolist() == pytest.approx([0.25, 0.5, 0.75])
     assert table["mean_risk"].tolist() == pytest.approx([0.1, 0.2, 0.3])
-    assert [event["event"] for event in trial.log] == ["asked", "told"] * 3
+    assert [event.kind for event in trial.log] == ["created", *["asked", "told"] * 3]
 
 
 def test_reward_and_risk_apart_and_in_any_order():
     trial = Trial(ARMS, 0.3, "docb", seed=1)
     units = [trial.ask() for _ in range(3)]
-    assert trial.pending == {1: "placebo", 2: "low", 3: "high"}
+    assert trial.pending == {"1": "placebo", "2": "low", "3": "high"}
     trial.tell(3, risk=1)
     trial.tell(1, reward=1)
-    assert trial.pending == {1: "placebo", 2: "low", 3: "high"}
+    assert trial.pending == {"1": "placebo", "2": "low", "3": "high"}
     trial.tell(3, reward=0)
-    assert trial.pending == {1: "placebo", 2: "low"}
+    assert trial.pending == {"1": "placebo", "2": "low"}
     trial.tell(2, reward=1, risk=0)
     trial.tell(1, risk=0)
     assert trial.pending == {}
     together = Trial(ARMS, 0.3, "docb", seed=1)
     for unit, (reward, risk) in zip(units, [(1, 0), (1, 0), (0, 1)], strict=True):
-        assert together.ask() == unit
+        assert together.ask().arm == unit.arm
         together.tell(unit.id, reward=reward, risk=risk)
     assert numbers(trial) == numbers(together)
-    assert trial.ask() == together.ask()
+    assert trial.ask().arm == together.ask().arm
 
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)
@@ -124,8 +146,10 @@ def test_one_unit_may_wait_for_its_risk_at_first():
     assert trial.ask().arm == "only"
     waiting = trial.ask()
     assert waiting.held
-    assert waiting.id is None
-    assert "waits for outcomes" in waiting.reason
+    assert (waiting.id, waiting.arm) == ("2", None)
+    assert "waits for outcomes" in waiting.why
+    with refused("no unit '2' was given an arm"):
+        trial.tell(waiting.id, risk=0)
     trial.tell(1, reward=1)
     assert trial.ask().held  # the risk is what counts
     trial.tell(1, risk=0)
@@ -152,7 +176,7 @@ def test_an_arm_that_waits_leaves_the_others_to_be_given():
     assert "wait" in trial.explain().why
     trial.tell(2, risk=0)
     unit = trial.ask()
-    assert unit.arm == trial.pending[2]
+    assert unit.arm == trial.pending["2"]
 
 
 def test_a_held_ask_changes_nothing_but_the_log():
@@ -161,7 +185,7 @@ def test_a_held_ask_changes_nothing_but_the_log():
     before = (trial.round, trial.pending, numbers(trial))
     trial.ask()
     assert (trial.round, trial.pending, numbers(trial)) == before
-    assert [event["event"] for event in trial.log] == ["asked", "held"]
+    assert [event.kind for event in trial.log] == ["created", "asked", "held"]
 
 
 # Told twice, told wrong.
@@ -183,28 +207,28 @@ def test_known_and_new_together_tell_only_the_new():
     trial.ask()
     trial.tell(1, reward=1)
     trial.tell(1, reward=1, risk=0)
-    assert trial.log[-1] == {"event": "told", "id": 1, "risk": 0.0}
+    assert trial.log[-1].content == {"unit": "1", "outcome": [None, 0.0]}
     assert trial.pending == {}
 
 
 @pytest.mark.parametrize(
     ("id", "outcome", "message"),
     [
-        (1, {"reward": 0}, "unit 1 already has reward 1, got 0; an outcome is told once"),
-        (1, {"reward": 0, "risk": 1}, "unit 1 already has reward 1, got 0"),
-        (1, {"reward": 1, "risk": 1.5}, "unit 1: risk must lie in [0, 1], got 1.5"),
-        (2, {"risk": -0.01}, "unit 2: risk must lie in [0, 1], got -0.01"),
-        (2, {"reward": 0, "risk": math.nan}, "unit 2: risk must lie in [0, 1], got nan"),
-        (2, {"reward": math.inf}, "unit 2: reward must lie in [0, 1], got inf"),
-        (2, {"reward": "good", "risk": 0}, "unit 2: reward must be a number in [0, 1], got 'good'"),
-        (2, {"risk": [0]}, "unit 2: risk must be a number in [0, 1], got [0]"),
-        (2, {}, "nothing was told of unit 2; give reward=, risk= or both"),
-        (3, {"risk": 0}, "no unit has the id 3; ids from 1 to 2 were given"),
-        (0, {"risk": 0}, "no unit has the id 0"),
-        (-1, {"risk": 0}, "no unit has the id -1"),
-        ("1", {"risk": 0}, "no unit has the id '1'"),
-        (1.0, {"risk": 0}, "no unit has the id 1.0"),
-        (None, {"risk": 0}, "no unit has the id None"),
+        (1, {"reward": 0}, "unit '1' already has reward 1, got 0; correct it with a reason if that was wrong"),
+        (1, {"reward": 0, "risk": 1}, "unit '1' already has reward 1, got 0"),
+        (1, {"reward": 1, "risk": 1.5}, "unit '1': risk must lie in [0, 1], got 1.5"),
+        (2, {"risk": -0.01}, "unit '2': risk must lie in [0, 1], got -0.01"),
+        (2, {"reward": 0, "risk": math.nan}, "unit '2': risk must lie in [0, 1], got nan"),
+        (2, {"reward": math.inf}, "unit '2': reward must lie in [0, 1], got inf"),
+        (2, {"reward": "good", "risk": 0}, "unit '2': reward must be a number in [0, 1], got 'good'"),
+        (2, {"risk": [0]}, "unit '2': risk must be a number in [0, 1], got [0]"),
+        (2, {}, "nothing was told of unit '2'; give reward=, risk= or both"),
+        (3, {"risk": 0}, "no unit '3' was given an arm; ask for it first"),
+        (-1, {"risk": 0}, "no unit '-1' was given an arm"),
+        ("patient 1", {"risk": 0}, "no unit 'patient 1' was given an arm"),
+        (1.0, {"risk": 0}, "a unit's id must be a text, got 1.0"),
+        (True, {"risk": 0}, "a unit's id must be a text, got True"),
+        (None, {"risk": 0}, "a unit's id must be a text, got None"),
     ],
 )
 def test_what_cannot_be_told_is_refused_and_changes_nothing(id, outcome, message):
@@ -219,25 +243,27 @@ def test_what_cannot_be_told_is_refused_and_changes_nothing(id, outcome, message
 
 
 def test_nothing_can_be_told_before_a_unit_was_given():
-    with refused("no unit has the id 1; none was given yet"):
+    with refused("no unit '1' was given an arm; ask for it first"):
         Trial(ARMS, 0.3, seed=1).tell(1, risk=0)
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "message", "kind"),
     [
-        (([], 0.3), {}, "a trial needs at least one arm, got none", TrialError),
-        ((0, 0.3), {}, "a trial needs at least one arm, got none", TrialError),
+        (([], 0.3), {}, "a trial needs at least one arm", TrialError),
+        ((0, 0.3), {}, "a trial has 1 to 1000 arms, got 0", TrialError),
         ((["a", "b", "a"], 0.3), {}, "names of arms must differ, got a, b, a", TrialError),
         ((ARMS, 1.5), {}, "alpha must lie in [0, 1], got 1.5", TrialError),
         ((ARMS, math.nan), {}, "alpha must lie in [0, 1], got nan", TrialError),
         ((ARMS, None), {}, "alpha must be a number in [0, 1], got None", TrialError),
-        ((ARMS, 0.3), {"seed": -1}, "seed must be at least 0, got -1", TrialError),
+        ((ARMS, 0.3), {"seed": -1}, "seed must lie in [0, 2^63), got -1", TrialError),
         ((ARMS, 0.3), {"seed": 0.5}, "seed must be a whole number, got 0.5", TrialError),
         ((ARMS, 0.3), {"seed": math.inf}, "seed must be a whole number, got inf", TrialError),
         ((ARMS, 0.3, "tbsu"), {}, 'unknown policy "tbsu"; did you mean "tsbu"?', PolicyError),
         ((ARMS, 0.3, 7), {}, "a policy is a name such as tsbu", PolicyError),
-        ((ARMS, 0.3, "docb:when_none=middle"), {}, "got 'middle'", PolicyError),
+        ((ARMS, 0.3, "docb:when_none=middle"), {}, "got 'middle'", TrialError),
+        ((ARMS, 0.3), {"name": "a b"}, "a trial's name is", TrialError),
+        ((ARMS, 0.3), {"actor": ""}, "actor must have 1 to 200 characters", TrialError),
     ],
 )
 def test_trials_that_make_no_sense(arguments, options, message, kind):
@@ -257,17 +283,19 @@ def test_a_trial_holds_once_every_arm_is_ruled_out(policy):
         given += 1
         # One harm of each arm weighs log 20 = 3.0, above log t until t = 20.
         assert given <= 10
-    assert answer.id is None
-    assert "no arm is permissible" in answer.reason
-    assert "0.05" in answer.reason
-    assert "holds" in answer.reason
+    assert "no arm is permissible" in answer.why
+    assert "0.05" in answer.why
+    assert "holds" in answer.why
     explanation = trial.explain()
     assert explanation.chosen is None
     assert not any(view.permissible or view.chosen for view in explanation.arms)
     assert all(view.risk_index > 0.05 for view in explanation.arms)
     assert all("not permissible" in view.why and "0.05" in view.why for view in explanation.arms)
+    before = story(trial)
     for _ in range(5):
-        assert trial.ask() == answer
+        assert trial.ask() == answer._replace(new=False)
+        assert trial.ask("another") == answer._replace(new=False, unit="another")
+    assert story(trial) == before
     assert len(trial.pending) == 0
 
 
@@ -284,7 +312,7 @@ def test_a_named_arm_when_none_is_permissible_and_said_so(arm):
     assert trial.explain().chosen == arm
     answer = trial.ask()
     assert answer.arm == arm
-    assert "no arm is permissible" in answer.reason
+    assert "no arm is permissible" in answer.why
 
 
 def test_the_least_risky_arm_when_none_is_permissible_and_said_so():
@@ -298,7 +326,7 @@ def test_the_least_risky_arm_when_none_is_permissible_and_said_so():
     assert first[0] < second[0]
     answer = trial.ask()
     assert answer.arm == first[1]
-    assert "no arm is permissible" in answer.reason
+    assert "no arm is permissible" in answer.why
 
 
 def test_a_named_arm_waits_for_its_own_outcomes_like_any_other():
@@ -313,14 +341,80 @@ def test_a_named_arm_waits_for_its_own_outcomes_like_any_other():
 
 
 @pytest.mark.parametrize("policy", ["naive-ts", "slack-ts:slack=0.01"])
-def test_a_sampled_risk_is_drawn_anew_at_every_ask(policy):
-    # Before any outcome a draw lies above alpha = 0.5 in half of all cases: of 20 asks all are held in 1 of 10^6.
-    for seed in range(10):
+def test_a_hold_stands_until_there_is_news_though_the_risk_is_drawn(policy):
+    # Before any outcome a draw lies above alpha = 0.5 in half of all cases: among 20 seeds some hold, some do not.
+    held = []
+    for seed in range(20):
         trial = Trial(["only"], 0.5, policy, seed=seed)
-        assert not all(trial.ask().held for _ in range(20))
+        first = trial.ask()
+        held.append(first.held)
+        if first.held:
+            before = story(trial)
+            assert trial.explain().chosen is None
+            assert trial.explain().why == first.why
+            assert all(trial.ask() == first._replace(new=False) for _ in range(20))
+            trial.pause(reason="a pause is no news")
+            trial.resume(reason="nor is its end")
+            assert trial.ask() == first._replace(new=False)
+            assert story(trial)[1] == before[1]
+            trial.amend(alpha=1.0, reason="so decided")
+            assert trial.ask("1").arm == "only"
+    assert {True, False} == set(held)
+
+
+# Ids, corrections, amendments: as in a record.
+
+
+def test_a_unit_has_an_id_of_its_own_and_keeps_its_arm():
+    trial = Trial(ARMS, 0.3, "docb", seed=1)
+    first = trial.ask("patient 1")
+    assert (first.id, first.new) == ("patient 1", True)
+    assert trial.ask(3).id == "3"
+    assert trial.ask("patient 1") == first._replace(new=False)
+    # The third round's number is taken: the next unit without an id gets the next one.
+    assert trial.ask().id == "4"
+    assert trial.tell("patient 1", reward=1, risk=0) == (5, True)
+    assert trial.tell(3, risk=0) == trial.tell("3", risk=0)._replace(new=True)
+    assert trial.pending == {"3": "low", "4": "high"}
+
+
+def test_it_is_corrected_given_up_amended_paused_and_closed_as_a_record_is():
+    trial = Trial(ARMS, 0.3, "docb", seed=1, pending_cap=5)
+    for _ in range(3):
+        trial.ask()
+    trial.tell(1, reward=0.25, risk=1)
+    trial.correct(1, reward=1, risk=0, reason="typing error")
+    assert trial.explain().arms[0].mean_reward == 1.0
+    trial.give_up(2, reason="moved away")
+    assert trial.explain().arms[1].mean_risk == 1.0
+    assert trial.give_up(2, reason="moved away") == (7, False)
+    with refused("was given up in event 7", ConflictError):
+        trial.tell(2, reward=1)
+    trial.amend(alpha=0.5, withdraw=["high"], reason="the committee decided")
+    assert (trial.alpha, trial.arms) == (0.5, ("placebo", "low"))
+    trial.pause(reason="holidays")
+    with refused('trial "trial" is paused', ConflictError):
+        trial.ask()
+    trial.resume(reason="back")
+    assert trial.ask().arm in trial.arms
+    trial.close(reason="done")
+    assert trial.status == "closed"
+    with refused("is closed", ConflictError):
+        trial.ask()
+    trial.tell(3, reward=1, risk=0)
+    assert trial.verify().holds
+    twin = Trial.from_json(trial.to_json())
+    assert (story(twin), twin.pending, twin.status) == (story(trial), trial.pending, "closed")
+    assert twin.verify() == trial.verify()
 
 
 # Saved, and gone on with.
+
+
+def known_of(trial, id):
+    """What the log says of a unit's reward and risk."""
+    told = [event.content["outcome"] for event in trial.log if event.kind == "told" and event.content["unit"] == id]
+    return [next((value for value in part if value is not None), None) for part in zip([None] * 2, *told, strict=True)]
 
 
 def wander(trial, steps, seed, *, bits=True, twins=()):
@@ -335,10 +429,9 @@ def wander(trial, steps, seed, *, bits=True, twins=()):
                 assert twin.ask() == answer
             continue
         number = rng.choice(list(pending))
-        known = {name for event in trial.log if event.get("id") == number for name in event}
         told = {}
-        for name in ("reward", "risk"):
-            if name not in known and rng.random() < 0.7:
+        for name, value in zip(("reward", "risk"), known_of(trial, number), strict=True):
+            if value is None and rng.random() < 0.7:
                 mean = means[name][trial.arms.index(pending[number])]
                 told[name] = float(rng.random() < mean) if bits else rng.random()
         for each in (trial, *twins) if told else ():
@@ -355,10 +448,10 @@ def test_a_trial_goes_on_exactly_as_it_would_have(policy, bits):
         twin = Trial.from_json(trial.to_json())
         assert twin.to_json() == trial.to_json()
         assert twin.pending == trial.pending
-        assert (twin.round, twin.arms, twin.alpha, twin.seed) == (trial.round, trial.arms, trial.alpha, trial.seed)
+        assert (twin.round, twin.settings) == (trial.round, trial.settings)
         wander(trial, steps, seed + 1_000, bits=bits, twins=[twin])
-        # The same to the last bit of the policy's own random numbers.
-        assert twin.to_json() == trial.to_json()
+        # Every number of every decision, to the last bit of the policy's own random numbers.
+        assert story(twin) == story(trial)
         assert twin.replay() == []
 
 
@@ -380,7 +473,7 @@ def test_a_trial_with_two_rivals_goes_on_exactly_as_it_would_have(policy):
             if rng.random() < 0.02:
                 twin = Trial.from_json(twin.to_json())
             trial._allocator.memory.arms["index"] = math.nan
-        assert twin.to_json() == trial.to_json()
+        assert story(twin) == story(trial)
         assert twin.replay() == []
     assert undrawn > 200
 
@@ -413,7 +506,7 @@ def test_a_saved_trial_has_the_same_policy(policy):
     for step in range(40):
         wander(trial, 2, step, twins=[twin])
         assert numbers(twin) == numbers(trial)
-    assert twin.to_json() == trial.to_json()
+    assert story(twin) == story(trial)
 
 
 def test_an_arm_given_by_its_number_stays_that_arm_when_saved():
@@ -440,34 +533,83 @@ def test_any_cut_of_a_saved_trial_is_refused():
 
 @pytest.mark.parametrize("text", ["{}", "[]", "5", "null", '{"format": 1}', '"trial"'])
 def test_json_of_somebody_else_is_refused(text):
-    with refused("the text is JSON, but not a trial that to_json wrote"):
+    with refused("the text is JSON, but not a trial that to_json or an export wrote"):
         Trial.from_json(text)
 
 
-@pytest.mark.parametrize("change", [{"format": 2}, {"version": "0.0.0"}])
-def test_a_trial_of_another_version_is_refused(change):
+@pytest.mark.parametrize("format", [3, "2", None])
+def test_a_trial_of_another_format_is_refused(format):
     document = json.loads(Trial(ARMS, 0.3, "tsbu", seed=1).to_json())
-    with refused("go on with the version that it was begun with"):
-        Trial.from_json(json.dumps({**document, **change}))
+    with refused("saved by version 9.1.0 (format", TrialError):
+        Trial.from_json(json.dumps({**document, "format": format, "software": "9.1.0"}))
+
+
+def test_a_trial_of_another_version_and_this_format_is_read():
+    trial = play(Trial(ARMS, 0.3, "docb", seed=1), 9)
+    document = json.loads(trial.to_json())
+    assert story(Trial.from_json(json.dumps({**document, "software": "0.2.7"}))) == story(trial)
 
 
 @pytest.mark.parametrize(
     "change",
+    [{"stream": [1, 2]}, {"stream": None}, {"stream": [-1, 0, 0, 0]}, {"events": None}, {"events": [5]}, {"events": []},
+     {"settings": None}, {"number": 7}, {"hash": "0" * 64}, {"trial": "other"}, {"trial": "a b"}],
+)  # fmt: skip
+def test_a_saved_trial_with_a_broken_part_is_refused(change):
+    document = json.loads(play(Trial(ARMS, 0.3, "docb", seed=1), 2).to_json())
+    with refused("the saved trial does not hold together: "):
+        Trial.from_json(json.dumps({**document, **change}))
+
+
+@pytest.mark.parametrize("field", ["time", "actor", "kind", "body", "previous", "hash", "number", "trial"])
+def test_a_saved_trial_of_which_an_event_was_changed_is_refused(field):
+    document = json.loads(play(Trial(ARMS, 0.3, "docb", seed=1), 4).to_json())
+    value = document["events"][3][field]
+    document["events"][3][field] = value + 1 if field == "number" else value.replace(value[-2], "~")
+    with refused("the saved trial does not hold together: event 4 "):
+        Trial.from_json(json.dumps(document))
+
+
+# The log of `played`: created; asked and told of units 1 and 2; asked of unit 3.
+@pytest.mark.parametrize(
+    ("number", "changes", "message"),
     [
-        {"log": [{"event": "asked", "id": 1, "arm": "unheard of"}]},
-        {"log": [{"event": "told", "id": 1, "risk": 1.0}]},
-        {"log": [{"id": 1}]},
-        {"log": None},
-        {"log": [5]},
-        {"stream": [1, 2]},
-        {"stream": None},
-        {"arms": 2.5},
+        (3, {"unit": "9"}, "unit '9' is told of, but was never given an arm"),
+        (5, {"unit": "1"}, "unit '1' already has reward"),
+        (5, {"outcome": [None, None]}, "nothing was told of unit '2'"),
+        (5, {"outcome": [2.0, 0.0]}, "must lie in [0, 1], got 2"),
+        (4, {"unit": "1"}, "unit '1' has an arm already"),
+        (4, {"round": 3}, "its round is 3, not 2"),
+        (4, {"policy": "tsbu"}, "its policy is 'tsbu', not 'docb'"),
+        (4, {"formulas": "a" * 16}, "its formulas is 'aaaaaaaaaaaaaaaa', not "),
+        (4, {"stream": [[1, 2, 3, 4], 0.0, 0]}, "version 0.1.0 decided after a newer version"),
+        (4, {"arm": "unheard of"}, "cannot be replayed"),
+        (6, {"kind": "praised"}, "an event of the kind 'praised' cannot be there"),
+        (6, {"kind": "created"}, "an event of the kind 'created' cannot be there"),
+        (6, {"kind": "resumed", "reason": "x"}, "event 6 is not what a trial writes"),
+        (1, {"settings": {}}, "event 1 cannot be replayed"),
     ],
 )
-def test_a_saved_trial_with_a_broken_part_is_refused(change):
-    document = json.loads(Trial(ARMS, 0.3, "tsbu", seed=1).to_json())
-    with refused(""):
-        Trial.from_json(json.dumps({**document, **change}))
+def test_a_forged_log_that_no_trial_writes_is_refused(number, changes, message):
+    trial = play(Trial(ARMS, 0.3, "docb", seed=1), 2)
+    trial.ask()
+    assert Trial.from_json(forged(trial, 4)).verify().holds
+    with refused(message):
+        Trial.from_json(forged(trial, number, **changes))
+
+
+def test_other_formulas_say_so_before_they_go_on(monkeypatch):
+    trial = play(Trial(ARMS, 0.3, "docb", seed=1), 5)
+    for module in (allocator, drafts, replay, trial_module):
+        monkeypatch.setattr(module, "formulas_hash", lambda: "b" * 16)
+    read = Trial.from_json(trial.to_json())
+    assert read.log == trial.log
+    assert read.ask().arm == trial.ask().arm
+    assert [event.kind for event in read.log[-2:]] == ["recounted", "asked"]
+    assert read.verify().holds
+    again = Trial.from_json(read.to_json())
+    again.tell(6, reward=1, risk=0)
+    assert [event.kind for event in again.log[-2:]] == ["asked", "told"]
 
 
 # Recomputed.
@@ -483,25 +625,35 @@ def test_recomputing_an_honest_log_finds_nothing(policy):
 
 @pytest.mark.parametrize("policy", ["docb", "tsbu"])
 def test_recomputing_finds_an_arm_that_was_given_against_the_policy(policy):
-    document = json.loads(play(Trial(ARMS, 0.3, policy, seed=9), 60).to_json())
-    places = [i for i, event in enumerate(document["log"]) if event["event"] == "asked"]
-    position = places[40]
-    event = document["log"][position]
-    honest = event["arm"]
-    event["arm"] = next(arm for arm in ARMS if arm != honest)
-    differences = Trial.from_json(json.dumps(document)).replay()
-    assert differences[0] == (position, 41, event["arm"], honest)
+    trial = play(Trial(ARMS, 0.3, policy, seed=9), 60)
+    event = [event for event in trial.log if event.kind == "asked"][40]
+    honest = event.content["arm"]
+    other = next(arm for arm in ARMS if arm != honest)
+    forgery = Trial.from_json(forged(trial, event.number, arm=other))
+    differences = forgery.replay()
+    assert differences[0] == (event.number, "41", other, honest)
     # What was decided before is not touched by it.
-    assert all(difference.position >= position for difference in differences)
+    assert all(difference.event >= event.number for difference in differences)
+    found = forgery.verify()
+    assert (found.failed, found.events) == (event.number, event.number - 1)
+    assert "arm differ" in found.problem
+    assert trial.verify(expected=found.hash).failed == len(trial.log)
 
 
 def test_recomputing_finds_an_arm_given_where_the_policy_held():
     trial = harm_every_arm(Trial(["a", "b"], 0.05, "docb", seed=1))
-    assert trial.ask().held
-    document = json.loads(trial.to_json())
-    document["log"][-1] = {"event": "asked", "id": trial.round, "arm": "a"}
-    (difference,) = Trial.from_json(json.dumps(document)).replay()
+    held = trial.ask()
+    (difference,) = Trial.from_json(forged(trial, held.event, kind="asked", arm="a")).replay()
     assert (difference.logged, difference.recomputed) == ("a", None)
+
+
+def test_another_place_of_the_random_stream_is_found():
+    trial = play(Trial(ARMS, 0.3, "docb", seed=9), 5)
+    document = json.loads(trial.to_json())
+    moved = Trial.from_json(json.dumps({**document, "stream": [1, 2, 3, 4]}))
+    assert "(state) is not what the log gives" in moved.verify().problem
+    moved = Trial.from_json(forged(trial, 6, stream=[1, 2, 3, 4]))
+    assert "another place of the random stream" in moved.verify().problem
 
 
 # Explained.
@@ -531,15 +683,17 @@ def test_docb_shows_the_numbers_of_the_definition():
     assert (explanation.round, explanation.alpha) == (t, 0.3)
     counts = {arm: [0, 0, 0.0, 0.0] for arm in ARMS}  # plays, of known reward, total reward, total risk
     arms = {}
-    for event in trial.log:
-        if event["event"] == "asked":
-            arms[event["id"]] = event["arm"]
-            counts[event["arm"]][0] += 1
+    for event in trial.log[1:]:
+        content = event.content
+        if event.kind == "asked":
+            arms[content["unit"]] = content["arm"]
+            counts[content["arm"]][0] += 1
         else:
-            row = counts[arms[event["id"]]]
-            row[1] += "reward" in event
-            row[2] += event.get("reward", 0)
-            row[3] += event.get("risk", 0)
+            row = counts[arms[content["unit"]]]
+            reward, risk = content["outcome"]
+            row[1] += reward is not None
+            row[2] += reward or 0
+            row[3] += risk or 0
     best = {}
     for view in explanation.arms:
         plays, rewarded, reward, risk = counts[view.arm]
@@ -595,16 +749,20 @@ def test_an_arm_is_given_only_while_it_is_permissible(policy):
             if explanation.chosen is not None and not first_plays:
                 assert explanation.arms[int(explanation.chosen)].permissible
             if explanation.chosen is None:
-                known = [sum(e.get("arm") == str(k) for e in trial.log) - pending_risks(trial, k) for k in range(3)]
+                known = [len(risks_of(trial, k)) - pending_risks(trial, k) for k in range(3)]
                 free = [pending_risks(trial, k) < max(1, known[k]) for k in range(3)]
                 permissible = [view.permissible for view in explanation.arms]
                 assert not any(a and b for a, b in zip(free, permissible, strict=True))
 
 
+def risks_of(trial, k):
+    """The risks of the units of arm k, as the log says them."""
+    asked = [event.content for event in trial.log if event.kind == "asked"]
+    return [known_of(trial, content["unit"])[1] for content in asked if content["arm"] == str(k)]
+
+
 def pending_risks(trial, k):
-    """Units of arm k whose risk is not in the log."""
-    known = {event["id"] for event in trial.log if "risk" in event}
-    return sum(1 for e in trial.log if e["event"] == "asked" and e["arm"] == str(k) and e["id"] not in known)
+    return risks_of(trial, k).count(None)
 
 
 def test_first_plays_are_explained_as_such_only_where_the_policy_makes_them():

@@ -49,7 +49,7 @@ class AnyOrder(RuleBasedStateMachine):
         if answer.held:
             assert not any(view.permissible and self.free(view.arm) for view in promised.arms)
             return
-        assert answer.id == len(self.units) + 1
+        assert answer.id == str(len(self.units) + 1)
         assert self.free(answer.arm)
         self.units[answer.id] = {"arm": answer.arm, **dict.fromkeys(self.names)}
 
@@ -60,7 +60,7 @@ class AnyOrder(RuleBasedStateMachine):
         told = data.draw(st.dictionaries(st.sampled_from(self.names), VALUES, min_size=1))
         unit, before = self.units[number], self.trial.to_json()
         if any(unit[name] not in (None, value) for name, value in told.items()):
-            with refused("an outcome is told once"):
+            with refused("correct it with a reason if that was wrong"):
                 self.trial.tell(number, **self.pieces(told, listed))
             assert self.trial.to_json() == before
             return

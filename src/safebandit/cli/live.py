@@ -14,7 +14,7 @@ from safebandit.errors import TrialError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from safebandit.trials.record.events import Event
+    from safebandit.trials.events import Event
     from safebandit.trials.record.ledger import Ledger
 
 # The status of a command that was asked for an arm while the trial holds.
@@ -49,7 +49,7 @@ def open_ledger(database: str, *, create: bool = False) -> Iterator[Ledger]:
 def checked_actor(actor: str | None) -> str | None:
     """A name that can be kept; None stands for the user."""
     with live_packages("trial"):
-        from safebandit.trials.record.settings import check_text
+        from safebandit.trials.texts import check_text
     return None if actor is None else check_text("actor", actor)
 
 

@@ -21,7 +21,7 @@ from safebandit.cli.live import (
 from safebandit.cli.problem import numbers
 
 if TYPE_CHECKING:
-    from safebandit.trials.record.rehearsal import Rehearsal
+    from safebandit.trials.rehearsal import Rehearsal
 
 
 def rehearse(
@@ -48,7 +48,7 @@ def rehearse(
     """
     with open_ledger(db) as ledger:
         settings = ledger.state(name).settings
-    from safebandit.trials.record.rehearsal import rehearse as run
+    from safebandit.trials.rehearsal import rehearse as run
 
     with counting_bar("rehearsing") as progress:
         found = run(

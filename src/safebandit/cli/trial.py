@@ -58,8 +58,9 @@ def new(
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
-        from safebandit.trials.record.rehearsed_run import warm_up
-        from safebandit.trials.record.settings import Settings, check_name
+        from safebandit.trials.rehearsed_run import warm_up
+        from safebandit.trials.settings import Settings
+        from safebandit.trials.texts import check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
         policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title,
@@ -170,18 +171,18 @@ def close(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = No
     _set_status(name, "close", "closed", reason, db, actor, json)
 
 
-def _set_status(name: str, change: str, said: str, reason: str, db: str, actor: str | None, json: bool) -> None:
-    _write(db, actor, json, said, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
+def _set_status(name: str, change: str, past: str, reason: str, db: str, actor: str | None, json: bool) -> None:
+    _write(db, actor, json, past, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
 
 
-def _write(db: str, actor: str | None, json: bool, said: str, request: Any) -> None:
+def _write(db: str, actor: str | None, json: bool, past: str, request: Any) -> None:
     who = checked_actor(actor)
     with open_ledger(db) as ledger:
         done = request(ledger, who)
     if json:
         print_document(done._asdict())
     else:
-        typer.echo(f"{said}: event {done.event}" if done.new else "this was so already: nothing was written")
+        typer.echo(f"{past}: event {done.event}" if done.new else "this was so already: nothing was written")
 
 
 trial_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)

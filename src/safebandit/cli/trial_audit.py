@@ -36,7 +36,7 @@ def log(
 ) -> None:
     """Print a trial's log, oldest first."""
     with live_packages("trial"):
-        from safebandit.trials.record.words import KINDS, said
+        from safebandit.trials.descriptions import KINDS, describe
     if kind is not None and kind not in KINDS:
         raise TrialError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
     with open_ledger(db) as ledger:
@@ -48,7 +48,7 @@ def log(
         return
     table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
     for event in shown:
-        add(table, f"{event.number}", event.time, event.actor, event.kind, said(event, risks))
+        add(table, f"{event.number}", event.time, event.actor, event.kind, describe(event, risks))
     print_plain(table)
     if len(found) > limit:
         typer.echo(f"there is more: --after {shown[-1].number}", err=True)
@@ -69,9 +69,9 @@ def verify(
     if json:
         print_document({**found._asdict(), "holds": found.holds})
     elif found.holds:
-        typer.echo(
-            f"{found.events} events hold, with {found.decisions} decisions made again; the last hash is {found.hash}"
-        )
+        again = f"{found.decisions - found.unrepeated} decisions made again"
+        older = f" and {found.unrepeated} that only version 0.1.0 can make again" if found.unrepeated else ""
+        typer.echo(f"{found.events} events hold, with {again}{older}; the last hash is {found.hash}")
     else:
         typer.echo(f"event {found.failed} fails: {found.problem}")
     return 0 if found.holds else 1

@@ -23,9 +23,9 @@ from safebandit.cli.live import (
 from safebandit.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from safebandit.trials.record.events import Event
+    from safebandit.trials.events import Event
     from safebandit.trials.record.ledger import Ledger
-    from safebandit.trials.record.settings import Settings
+    from safebandit.trials.settings import Settings
 
 
 def trials(db: Database = DATABASE, json: Json = False) -> None:

@@ -1,4 +1,4 @@
-"""A service's trials from Python: the same ask, tell and explain as `Trial`, over HTTP.
+"""A service's trials from Python: ask, tell and explain as `Trial` has them, over HTTP.
 
     with Client("http://127.0.0.1:8000", key) as client:
         trial = client.trial("knee")
@@ -20,23 +20,11 @@ from urllib.parse import quote
 from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
+from safebandit.trials.engine import Allocation, Receipt
 from safebandit.trials.outcomes import AnyRisk
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class Asked(NamedTuple):
-    """The answer to `ask`: which arm the unit of this id gets; or why none is given."""
-
-    id: str
-    arm: str | None
-    reason: str
-
-    @property
-    def held(self) -> bool:
-        """Whether no arm was given."""
-        return self.arm is None
 
 
 class Explained(NamedTuple):
@@ -121,15 +109,15 @@ class LiveTrial:
     def __repr__(self) -> str:
         return f"LiveTrial({self.name!r})"
 
-    def ask(self, id: str | int | None = None) -> Asked:
+    def ask(self, id: str | int | None = None) -> Allocation:
         """Give a unit its arm, or say why none is given; without an id it gets one of its own."""
         unit = secrets.token_hex(16) if id is None else str(id)
         given = self._connection.post(f"{self._path}/units", {"unit": unit})
-        return Asked(given["unit"], given["arm"], given["why"])
+        return Allocation(**{field: given[field] for field in Allocation._fields})
 
-    def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> None:
+    def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> Receipt:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
-        self._connection.post(f"{self._path}/outcomes", {"unit": str(id), "reward": reward, "risk": _plain(risk)})
+        return self._write("outcomes", {"unit": str(id), "reward": reward, "risk": _plain(risk)})
 
     def explain(self, id: str | int | None = None) -> Explained:
         """What is known of every arm now; with an id, the stored decision that gave this unit its arm."""
@@ -140,30 +128,33 @@ class LiveTrial:
 
     def correct(
         self, id: str | int, *, reason: str, reward: float | None = None, risk: AnyRisk | None = None
-    ) -> None:  # fmt: skip
+    ) -> Receipt:  # fmt: skip
         """Put another outcome in the place of one that was told."""
         body = {"unit": str(id), "reward": reward, "risk": _plain(risk), "reason": reason}
-        self._connection.post(f"{self._path}/corrections", body, repeatable=False)
+        return self._write("corrections", body, repeatable=False)
 
-    def give_up(self, id: str | int, *, reason: str) -> None:
+    def give_up(self, id: str | int, *, reason: str) -> Receipt:
         """No longer wait for a unit's outcome."""
-        self._connection.post(f"{self._path}/given-up", {"unit": str(id), "reason": reason})
+        return self._write("given-up", {"unit": str(id), "reason": reason})
 
-    def amend(self, *, reason: str, **changes: Any) -> None:
+    def amend(self, *, reason: str, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
-        self._connection.post(f"{self._path}/amendments", {"reason": reason, **changes}, repeatable=False)
+        return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
 
-    def pause(self, *, reason: str) -> None:
+    def pause(self, *, reason: str) -> Receipt:
         """Give no arms until the trial is resumed; outcomes are still taken."""
-        self._connection.post(f"{self._path}/pause", {"reason": reason})
+        return self._write("pause", {"reason": reason})
 
-    def resume(self, *, reason: str) -> None:
+    def resume(self, *, reason: str) -> Receipt:
         """Give arms again. It is sent once: repeated, it could undo a pause that someone else ordered meanwhile."""
-        self._connection.post(f"{self._path}/resume", {"reason": reason}, repeatable=False)
+        return self._write("resume", {"reason": reason}, repeatable=False)
 
-    def close(self, *, reason: str) -> None:
+    def close(self, *, reason: str) -> Receipt:
         """Give no more arms, ever; outcomes are still taken."""
-        self._connection.post(f"{self._path}/close", {"reason": reason})
+        return self._write("close", {"reason": reason})
+
+    def _write(self, what: str, body: Mapping[str, Any], *, repeatable: bool = True) -> Receipt:
+        return Receipt(**self._connection.post(f"{self._path}/{what}", body, repeatable=repeatable))
 
     def overview(self) -> dict[str, Any]:
         """The trial at a glance."""

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, TrialError
+from safebandit.trials.events import now
 from safebandit.trials.record.database import database_errors, keys, sessions
-from safebandit.trials.record.events import now
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.settings import check_text
+from safebandit.trials.texts import check_text
 
 # What each role may do. "list" shows names and status of trials, "read" what is known of the arms, "log" every unit's
 # allocation, the log and its verification, "manage" everything that changes a trial but asking and telling.

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import RecordError, SafebanditError
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.writing import Writing
+from safebandit.trials.record.transaction import Transaction
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ OF_THE_REQUEST = (sa.exc.DataError, sa.exc.IntegrityError)
 
 class _Request(NamedTuple):
     trial: str
-    work: Callable[[Writing], Any]
+    work: Callable[[Transaction], Any]
     answer: Future[Any]
 
 
@@ -38,7 +38,7 @@ class Scribe:
         self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
         self._thread.start()
 
-    def write(self, trial: str, work: Callable[[Writing], T]) -> Future[T]:
+    def write(self, trial: str, work: Callable[[Transaction], T]) -> Future[T]:
         """Do `work` in a transaction, alone or with others; a request that is refused does not disturb them."""
         if self._closed:
             raise RecordError("the service is stopping; ask again when it is back")
@@ -94,7 +94,7 @@ class Scribe:
                 request.answer.set_exception(problem)
 
 
-def _try(work: Callable[[Writing], Any], writing: Writing) -> tuple[Any, Exception | None]:
+def _try(work: Callable[[Transaction], Any], writing: Transaction) -> tuple[Any, Exception | None]:
     try:
         return work(writing), None
     except SafebanditError as refusal:

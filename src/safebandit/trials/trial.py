@@ -1,94 +1,55 @@
-"""A live trial: ask which arm the next unit gets, tell what happened, in any order, and be told why."""
+"""A trial in this process: ask which arm the next unit gets, tell what happened, in any order, and be told why."""
 
 from __future__ import annotations
 
-import json
-import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-import numpy as np
-
-from safebandit.core.naming import read_number
-from safebandit.core.policies import policy_from_text, policy_to_text, recommended
 from safebandit.errors import TrialError
-from safebandit.problems.limits import (
-    ONE_RISK,
-    Alpha,
-    AnyAlpha,
-    list_risk_names,
-    plain_alpha,
-    read_limits,
-    read_risk_names,
-    write_alpha,
-)
+from safebandit.problems.limits import Alpha, AnyAlpha, plain_alpha
+from safebandit.sources import formulas_hash
+from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
+from safebandit.trials.engine import Allocation, Engine, Receipt
+from safebandit.trials.events import Event, canonical
 from safebandit.trials.explanation import Explanation
-from safebandit.trials.outcomes import AnyRisk, outcome_names, read_outcome
-from safebandit.version import __version__
+from safebandit.trials.outcomes import AnyRisk
+from safebandit.trials.replay import Difference, Replay, Verification
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.store import MemoryStore
+from safebandit.trials.texts import check_name, check_text
 
-FORMAT = 1
-
-
-class Ask(NamedTuple):
-    """The answer to `ask`: which arm the next unit gets, under which id; or why none is given."""
-
-    id: int | None
-    arm: str | None
-    reason: str
-
-    @property
-    def held(self) -> bool:
-        """Whether no arm was given."""
-        return self.arm is None
-
-
-class Difference(NamedTuple):
-    """A logged decision that recomputing does not give: its place in the log, and both arms (None: held)."""
-
-    position: int
-    id: int | None
-    logged: str | None
-    recomputed: str | None
-
-
-@dataclass
-class _Unit:
-    """One unit that was given an arm: which play of which arm, and what is known of its outcome."""
-
-    arm: int
-    play: int
-    reward: float | None
-    risks: list[float | None]
-
-    @property
-    def resolved(self) -> bool:
-        """Whether all of its outcome is known."""
-        return self.reward is not None and None not in self.risks
+# The name and the actor of a trial that was given none.
+NAME, ACTOR = "trial", "local"
 
 
 class Trial:
-    """An experiment in progress.
+    """An experiment in progress, kept in memory; a record keeps it by the same engine in a database.
 
     >>> trial = Trial(["placebo", "low", "high"], alpha=0.2, policy="tsbu", seed=7)
     >>> unit = trial.ask()
     >>> trial.tell(unit.id, reward=1, risk=0)
+    Receipt(event=3, new=True)
     >>> trial.explain().chosen in trial.arms
     True
 
-    An arm is given out only while its units with unknown risk are fewer than those with known risk (one is always
-    allowed), so that unresolved units do not pile up on an untested arm. While no arm is permissible, the trial
-    holds, unless its policy says otherwise (`when_none`). Without a policy it takes the recommended one.
+    Units have ids, texts of yours; without one they are numbered. An arm is given out only while its units with
+    unknown risk are fewer than those with known risk (`pending_cap` are always allowed), so that unresolved units do
+    not pile up on an untested arm. While no arm is permissible, the trial holds, unless its policy says otherwise
+    (`when_none`). Without a policy it takes the recommended one. `lost` is what the unknown risk of a unit that is
+    given up counts as, "harm" or "ignore"; `actor` is who acts, as the log says.
 
     With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
 
     >>> trial = Trial(2, alpha=[0.3, 0.2], risks=["toxicity", "nausea"], seed=7)
-    >>> unit = trial.ask()
-    >>> trial.tell(unit.id, reward=1, risk={"nausea": 0})
-    >>> trial.tell(unit.id, risk={"toxicity": 1})
+    >>> unit = trial.ask("patient 1")
+    >>> trial.tell("patient 1", reward=1, risk={"nausea": 0})
+    Receipt(event=3, new=True)
     >>> trial.pending
-    {}
+    {'patient 1': '0'}
     """
 
     def __init__(
@@ -99,22 +60,47 @@ class Trial:
         *,
         seed: int | None = None,
         risks: Sequence[str] | None = None,
+        pending_cap: int = 1,
+        lost: str = "harm",
+        title: str = "",
+        name: str = NAME,
+        actor: str = ACTOR,
     ) -> None:
-        self.arms = _arm_names(arms)
-        named = None if risks is None else len(list_risk_names(risks, TrialError))
-        self.limits = read_limits(alpha, named, TrialError)
-        self.risks = read_risk_names(risks, len(self.limits), TrialError)
-        if policy is None:
-            policy = recommended(len(self.limits))
-        self.policy = policy_from_text(policy) if isinstance(policy, str) else policy
-        # A seed that nobody chose still has to be known, for the trial to be recomputed.
-        self.seed = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
-        if self.seed < 0:
-            raise TrialError(f"seed must be at least 0, got {seed}")
-        self.policy_text = policy if isinstance(policy, str) else policy_to_text(policy)
-        self._allocator = Allocator(self.arms, self.limits, self.policy, risks=self.risks, seed=self.seed)
-        self._units: dict[int, _Unit] = {}
-        self.log: list[dict[str, Any]] = []
+        settings = Settings.read(
+            arms, alpha, risks=risks, policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title
+        )  # fmt: skip
+        self._begin(TrialState(check_name(name), settings), MemoryStore(), actor)
+        self._engine.create(actor=self.actor)
+
+    def _begin(self, state: TrialState, store: MemoryStore, actor: str) -> None:
+        self._store = store
+        self._engine = Engine(state, store)
+        self.actor = check_text("actor", actor)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._engine.state.settings
+
+    @property
+    def name(self) -> str:
+        """The trial's name, as its log says it."""
+        return self._engine.state.name
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms that may be given."""
+        return self.settings.active
+
+    @property
+    def risks(self) -> tuple[str, ...]:
+        """The names of the risks."""
+        return self.settings.risks
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The tolerated mean of every risk."""
+        return self.settings.limits
 
     @property
     def alpha(self) -> Alpha:
@@ -122,157 +108,155 @@ class Trial:
         return plain_alpha(self.limits)
 
     @property
-    def round(self) -> int:
-        """The round that the next unit given an arm will be, from 1."""
-        return len(self._units) + 1
+    def seed(self) -> int:
+        """What fixes all random numbers."""
+        return self.settings.seed
 
     @property
-    def pending(self) -> dict[int, str]:
+    def status(self) -> str:
+        """`open`, `paused` or `closed`."""
+        return self._engine.state.status
+
+    @property
+    def round(self) -> int:
+        """The round that the next unit given an arm will be, from 1."""
+        return self._engine.state.round
+
+    @property
+    def pending(self) -> dict[str, str]:
         """Units whose reward or risk is not known yet, with their arms."""
-        return {number: self.arms[unit.arm] for number, unit in self._units.items() if not unit.resolved}
+        return {unit.id: unit.arm for unit in self._store.units() if unit.pending}
 
-    def ask(self) -> Ask:
-        """Give the next unit an arm, or say why none is given."""
-        decision = self._allocator.decide(self.round)
-        k, none = decision.k, decision.none
-        if k < 0:
-            self.log.append({"event": "held", "none_permissible": none})
-            return Ask(None, None, self._allocator.reason_of(decision))
+    @property
+    def log(self) -> list[Event]:
+        """Every event from the first on, each with the hash of the one before."""
+        return list(self._store.log)
+
+    @property
+    def _allocator(self) -> Allocator:
+        return self._engine.state.allocator
+
+    def ask(self, id: str | int | None = None) -> Allocation:
+        """Give a unit its arm, or say why none is given; asked again, it is the same arm.
+
+        Without an id it is a new unit, which gets the number of its round. A hold stands until something is told,
+        corrected, given up or amended: until then asking again changes nothing.
+        """
+        return self._engine.ready().ask(self._next_id() if id is None else id, actor=self.actor)
+
+    def _next_id(self) -> str:
         number = self.round
-        self._give(number, k)
-        self.log.append({"event": "asked", "id": number, "arm": self.arms[k]})
-        reason = "no arm is permissible; the policy's when_none rule gives this arm" if none else "largest reward index"
-        return Ask(number, self.arms[k], reason)
+        while self._store.unit(str(number)) is not None:
+            number += 1
+        return str(number)
 
-    def tell(self, id: Any, *, reward: float | None = None, risk: AnyRisk | None = None) -> None:
+    def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> Receipt:
         """Say what happened to a unit: reward and risk together, or each when it is known.
 
         Several risks are told as numbers in order or by name, {"nausea": 0}; None stands for what is not known yet.
-        The same value told again changes nothing; another value is refused.
+        A value that is known already changes nothing when it is told again; another value is refused.
         """
-        number = isinstance(id, int | np.integer) and not isinstance(id, bool)
-        unit = self._units.get(int(id)) if number else None
-        if unit is None:
-            known = f"ids from 1 to {len(self._units)} were given" if self._units else "none was given yet"
-            raise TrialError(f"no unit has the id {id!r}; {known}")
-        told = read_outcome(int(id), reward, risk, self.risks)
-        parts = zip(outcome_names(self.risks), (unit.reward, *unit.risks), told, strict=True)
-        new_reward, *new_risks = [_news(id, *part) for part in parts]
-        news: dict[str, Any] = {} if new_reward is None else {"reward": new_reward}
-        if any(value is not None for value in new_risks):
-            news["risk"] = self._logged(new_risks)
-        if news:
-            self._learn(unit, new_reward, new_risks)
-            self.log.append({"event": "told", "id": int(id), **news})
+        return self._engine.ready().tell(id, reward=reward, risk=risk, actor=self.actor)
 
-    def _logged(self, risks: Sequence[float | None]) -> Any:
-        """News about risks as the log has it: the number of a single risk, those of several by name."""
-        if len(risks) == 1:
-            return risks[0]
-        return {name: value for name, value in zip(self.risks, risks, strict=True) if value is not None}
+    def correct(
+        self, id: str | int, *, reason: str, reward: float | None = None, risk: AnyRisk | None = None
+    ) -> Receipt:  # fmt: skip
+        """Put another outcome in the place of one that was told; decisions made before stand."""
+        return self._engine.ready().correct(id, reason=reason, reward=reward, risk=risk, actor=self.actor)
+
+    def give_up(self, id: str | int, *, reason: str) -> Receipt:
+        """No longer wait for a unit's outcome."""
+        return self._engine.ready().give_up(id, reason=reason, actor=self.actor)
+
+    def amend(self, *, reason: str, **changes: Any) -> Receipt:
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`) or pending_cap from now on."""
+        return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
+
+    def pause(self, *, reason: str) -> Receipt:
+        """Give no arms until the trial is resumed; outcomes are still taken."""
+        return self._engine.ready().set_status("pause", reason=reason, actor=self.actor)
+
+    def resume(self, *, reason: str) -> Receipt:
+        """Give arms again."""
+        return self._engine.ready().set_status("resume", reason=reason, actor=self.actor)
+
+    def close(self, *, reason: str) -> Receipt:
+        """Give no more arms, ever; outcomes are still taken."""
+        return self._engine.ready().set_status("close", reason=reason, actor=self.actor)
 
     def explain(self) -> Explanation:
-        """What is known of every arm now, who is permissible, and which arm the next `ask` gives, and why."""
-        return self._allocator.explain(self.round)
+        """What is known of every arm now, who is permissible, and which arm the next new unit gets, and why."""
+        state = self._engine.state
+        now = self._allocator.position
+        if state.held_at is not None:
+            # A hold stands as it was decided: with a risk that is drawn, another draw could end it.
+            self._allocator.position = version_0_1_0.stream_words(self._store.event(state.held_at).content) or now
+        explained = self._allocator.explain(self.round)
+        self._allocator.position = now
+        return explained
 
     def to_json(self) -> str:
         """The whole trial as a text; `from_json` goes on exactly as this one would."""
-        position = self._allocator.position
-        document = {
-            "format": FORMAT,
-            "version": __version__,
-            "arms": list(self.arms),
-            "alpha": write_alpha(self.alpha),
-            **({} if self.risks == ONE_RISK else {"risks": list(self.risks)}),
-            "policy": self.policy_text,
-            "seed": self.seed,
-            "log": self.log,
-            "stream": list(position),
-        }
-        return json.dumps(document, allow_nan=False)
+        return write_document(self.name, self._engine.state.to_row(), self._store.log)
 
     @staticmethod
-    def from_json(text: str, *, policy: Any = None) -> Trial:
-        """A trial as `to_json` left it; `policy` is needed only where it has no text of its own."""
-        document = _document(text)
+    def from_json(text: str, *, policy: Any = None, actor: str = ACTOR) -> Trial:
+        """A trial as `to_json` left it, or as a record exported it; every hash is checked, and every step.
+
+        `policy` is needed only where it has no text of its own. `verify` makes all decisions again.
+        """
+        document = read_document(text)
         try:
-            chosen, risks = policy or document["policy"], document.get("risks")
-            trial = Trial(document["arms"], document["alpha"], chosen, seed=document["seed"], risks=risks)
-            for event in document["log"]:
-                trial._repeat(event)
-            trial._allocator.position = tuple(document["stream"])
-        except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as problem:
+            if is_of_version_0_1_0(document):
+                state, store = version_0_1_0.read_saved(document, name=NAME, policy=policy)
+            else:
+                state, store = _read_log(document, policy)
+        except (LookupError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
+        trial = Trial.__new__(Trial)
+        trial._begin(state, store, actor)
         return trial
 
     def replay(self) -> list[Difference]:
-        """Recompute every decision from the log; where one differs from what was logged, say so.
+        """Make every decision of the log again; where one comes out otherwise, say so.
 
         After a difference the logged arm is taken, so that each decision is judged on what was known then.
         """
-        twin = Trial(self.arms, self.limits, self.policy, seed=self.seed, risks=self.risks)
-        differences = []
-        for position, event in enumerate(self.log):
-            if event["event"] == "told":
-                twin._repeat(event)
-                continue
-            k = twin._allocator.decide(twin.round).k
-            recomputed, logged = (self.arms[k] if k >= 0 else None), event.get("arm")
-            if recomputed != logged:
-                differences.append(Difference(position, event.get("id"), logged, recomputed))
-            twin._repeat(event)
-        return differences
+        replay = Replay(self.name, like=self.settings)
+        for event in self._store.log:
+            replay.read(event)
+        return replay.differences
 
-    def _repeat(self, event: Mapping[str, Any]) -> None:
-        """Do again what the log says was done, without deciding."""
-        if event["event"] == "asked":
-            self._give(event["id"], self.arms.index(event["arm"]))
-        elif event["event"] == "told":
-            number = event["id"]
-            reward, *risks = read_outcome(number, event.get("reward"), event.get("risk"), self.risks)
-            self._learn(self._units[number], reward, risks)
-        self.log.append(dict(event))
+    def verify(self, *, expected: str | None = None) -> Verification:
+        """Recompute the trial from its first event on: every hash, every step, every decision, and what it knows now.
 
-    def _give(self, number: int, k: int) -> None:
-        self._units[number] = _Unit(k, self._allocator.give(k), None, [None] * len(self.risks))
-
-    def _learn(self, unit: _Unit, reward: float | None, risks: Sequence[float | None]) -> None:
-        self._allocator.learn(unit.arm, unit.play, (unit.reward, *unit.risks), (reward, *risks))
-        unit.reward = unit.reward if reward is None else reward
-        unit.risks = [old if new is None else new for old, new in zip(unit.risks, risks, strict=True)]
+        `expected` is the hash of the last event, as it was noted elsewhere.
+        """
+        replay = Replay(self.name, like=self.settings)
+        found = replay.verify(self._store.log)
+        if not found.holds:
+            return found
+        # What the arms' memory holds besides counts depends on how often it was asked.
+        kept = {key: value for key, value in self._engine.state.to_row().items() if key != "memory"}
+        problem = replay.end_problem(kept, expected)
+        if problem is None and list(replay.store.units()) != list(self._store.units()):
+            problem = "the units are not what the log gives"
+        return found if problem is None else found._replace(failed=found.events, problem=problem)
 
 
-def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
-    if isinstance(arms, str):
-        raise TrialError(f"arms must be a list of names or a number of arms, got {arms!r}")
-    names = tuple(str(k) for k in range(arms)) if isinstance(arms, int) else tuple(str(arm) for arm in arms)
-    if len(names) == 0:
-        raise TrialError("a trial needs at least one arm, got none")
-    if len(set(names)) != len(names):
-        raise TrialError(f"names of arms must differ, got {', '.join(names)}")
-    return names
-
-
-def _news(number: int, name: str, known: float | None, told: float | None) -> float | None:
-    """The value if it is news; None if nothing was told or the same is known; an error if it contradicts."""
-    if told is None or known is None:
-        return told
-    if known != told:
-        raise TrialError(f"unit {number} already has {name} {known:g}, got {told:g}; an outcome is told once")
-    return None
-
-
-def _document(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as problem:
-        raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
-    wanted = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream"}
-    if not isinstance(document, dict) or not wanted <= set(document):
-        raise TrialError("the text is JSON, but not a trial that to_json wrote")
-    if document["format"] != FORMAT or document["version"] != __version__:
-        raise TrialError(
-            f"the trial was saved by version {document['version']} (format {document['format']}), this is "
-            f"{__version__} (format {FORMAT}); go on with the version that it was begun with"
-        )
-    return document
+def _read_log(head: dict[str, Any], policy: Any) -> tuple[TrialState, MemoryStore]:
+    settings = replace(Settings.from_dict(head["settings"]), policy_value=policy)
+    replay = Replay(check_name(head["trial"]), like=settings, decide=False)
+    for event in (Event(**fields) for fields in head["events"]):
+        problem = replay.read(event)
+        if problem is not None:
+            raise ValueError(problem)
+        replay.store.append(event)
+    state = replay.state
+    if state is None or (head["number"], head["hash"]) != (state.number, state.hash):
+        raise ValueError(f"event {head['number']} was saved, but the log ends with event {replay.number}")
+    if canonical(head["settings"]) != canonical(state.settings.to_dict()):
+        raise ValueError("its settings are not those of its log")
+    state.allocator.position = tuple(head["stream"])
+    state.recounted = replay.formulas_in_force != formulas_hash()
+    return state, replay.store

@@ -28,10 +28,10 @@ def run(ledger, name, units, *, start=0, seed=0, tell=1.0):
     rng = random.Random(seed)
     with ledger.writing() as writing:
         for i in range(start, start + units):
-            given = writing.ask(name, f"unit {i}", actor="desk")
+            given = writing.trial(name).ask(f"unit {i}", actor="desk")
             reward, risk = (float(rng.random() < mean.get(given.arm, 0.5)) for mean in (MU, NU))
             if not given.held and rng.random() < tell:
-                writing.tell(name, f"unit {i}", reward=reward, risk=risk, actor="desk")
+                writing.trial(name).tell(f"unit {i}", reward=reward, risk=risk, actor="desk")
 
 
 def let_change(connection):

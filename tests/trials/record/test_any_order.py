@@ -62,9 +62,9 @@ class AnyOrder(RuleBasedStateMachine):
         unit = f"u{number}"
         if unit not in self.units and self.status != "open":
             with pytest.raises(ConflictError):
-                self.write(lambda writing: writing.ask("t", unit, actor="Ada"), False)
+                self.write(lambda writing: writing.trial("t").ask(unit, actor="Ada"), False)
             return
-        given = self.write(lambda writing: writing.ask("t", unit, actor="Ada"), crash)
+        given = self.write(lambda writing: writing.trial("t").ask(unit, actor="Ada"), crash)
         if given is None:
             return
         if unit in self.units:
@@ -88,9 +88,9 @@ class AnyOrder(RuleBasedStateMachine):
         news = [part for part in told if unit[part] is None]
         if contradicts or (unit["lost"] and news):
             with pytest.raises(ConflictError):
-                self.write(lambda writing: writing.tell("t", name, **told, actor="Ada"), False)
+                self.write(lambda writing: writing.trial("t").tell(name, **told, actor="Ada"), False)
             return
-        done = self.write(lambda writing: writing.tell("t", name, **told, actor="Ada"), crash)
+        done = self.write(lambda writing: writing.trial("t").tell(name, **told, actor="Ada"), crash)
         if done is not None:
             assert done.new == bool(news)
             self.events += done.new
@@ -103,9 +103,9 @@ class AnyOrder(RuleBasedStateMachine):
         unit = self.units[name]
         if unit[part] == value or (unit[part] is None and not unit["lost"]):
             with pytest.raises(TrialError):
-                self.write(lambda writing: writing.correct("t", name, **{part: value}, **REASON), False)
+                self.write(lambda writing: writing.trial("t").correct(name, **{part: value}, **REASON), False)
             return
-        done = self.write(lambda writing: writing.correct("t", name, **{part: value}, **REASON), crash)
+        done = self.write(lambda writing: writing.trial("t").correct(name, **{part: value}, **REASON), crash)
         if done is not None:
             self.events += 1
             unit[part] = value
@@ -117,9 +117,9 @@ class AnyOrder(RuleBasedStateMachine):
         unit = self.units[name]
         if not unit["lost"] and None not in unit.values():
             with pytest.raises(ConflictError):
-                self.write(lambda writing: writing.give_up("t", name, **REASON), False)
+                self.write(lambda writing: writing.trial("t").give_up(name, **REASON), False)
             return
-        done = self.write(lambda writing: writing.give_up("t", name, **REASON), crash)
+        done = self.write(lambda writing: writing.trial("t").give_up(name, **REASON), crash)
         if done is not None:
             assert done.new != unit["lost"]
             self.events += done.new
@@ -129,8 +129,8 @@ class AnyOrder(RuleBasedStateMachine):
     def amend_alpha(self, alpha, crash):
         if alpha == self.alpha:
             with pytest.raises(TrialError):
-                self.write(lambda writing: writing.amend("t", alpha=alpha, **REASON), False)
-        elif self.write(lambda writing: writing.amend("t", alpha=alpha, **REASON), crash) is not None:
+                self.write(lambda writing: writing.trial("t").amend(alpha=alpha, **REASON), False)
+        elif self.write(lambda writing: writing.trial("t").amend(alpha=alpha, **REASON), crash) is not None:
             self.alpha = alpha
             self.events += 1
 
@@ -140,15 +140,15 @@ class AnyOrder(RuleBasedStateMachine):
         change = {"withdraw": [arm]} if there else {"add": [arm]}
         if there and len(self.arms) - len(self.gone) == 1:
             with pytest.raises(TrialError):
-                self.write(lambda writing: writing.amend("t", **change, **REASON), False)
-        elif self.write(lambda writing: writing.amend("t", **change, **REASON), crash) is not None:
+                self.write(lambda writing: writing.trial("t").amend(**change, **REASON), False)
+        elif self.write(lambda writing: writing.trial("t").amend(**change, **REASON), crash) is not None:
             self.events += 1
             self.gone = self.gone | {arm} if there else self.gone - {arm}
             self.arms += [] if arm in self.arms else [arm]
 
     @rule(change=st.sampled_from(["pause", "resume"]), crash=st.booleans())
     def pause_or_resume(self, change, crash):
-        done = self.write(lambda writing: writing.set_status("t", change, **REASON), crash)
+        done = self.write(lambda writing: writing.trial("t").set_status(change, **REASON), crash)
         if done is not None:
             wanted = {"pause": "paused", "resume": "open"}[change]
             assert done.new == (self.status != wanted)

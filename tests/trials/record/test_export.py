@@ -87,7 +87,7 @@ def test_parquet_has_the_same_rows_with_types_and_settings(ledger):
     assert rows[0]["asked"] == datetime.fromisoformat(first.time) == rows[0]["asked"].astimezone(UTC)
     assert rows[8]["given_up"] is True
     about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
-    assert about["safebandit.trials.trial"] == "knee"
+    assert about["safebandit.trial"] == "knee"
     assert about["safebandit.hash"] == ledger.state("knee").hash
     assert json.loads(about["safebandit.settings"]) == ledger.state("knee").settings.to_dict()
 

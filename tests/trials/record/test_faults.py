@@ -4,7 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 from safebandit.errors import RecordError
-from safebandit.trials.record import Ledger, events, writing
+from safebandit.trials import engine, events
+from safebandit.trials.record import Ledger
 from safebandit.trials.record.verification import verify
 from servers.postgres import Postgres
 
@@ -62,7 +63,7 @@ def test_a_connection_that_breaks_inside_a_transaction(postgres):
 
         def broken():
             with book.writing() as writing:
-                writing.ask("knee", "p1", actor="Ada")
+                writing.trial("knee").ask("p1", actor="Ada")
                 backend = writing._connection.scalar(sa.text("SELECT pg_backend_pid()"))
                 with book.engine.connect() as other:
                     other.execute(sa.text("SELECT pg_terminate_backend(:pid)"), {"pid": backend})
@@ -79,7 +80,7 @@ def test_a_clock_set_back(tmp_path, monkeypatch):
         book.create("knee", settings())
         run(book, "knee", 3)
         last = book.state("knee").time
-        monkeypatch.setattr(writing, "now", lambda: "2001-01-01T00:00:00.000000Z")
+        monkeypatch.setattr(engine, "now", lambda: "2001-01-01T00:00:00.000000Z")
         run(book, "knee", 3, start=3)
         monkeypatch.undo()
         run(book, "knee", 3, start=6)

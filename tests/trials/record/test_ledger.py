@@ -1,5 +1,6 @@
 """What a ledger promises, on SQLite and on PostgreSQL."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from safebandit import Trial
 from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.database import events, open_engine, units
+from safebandit.trials.record.database import events, open_engine, trials, units
 from safebandit.trials.record.overview import overview
 from safebandit.trials.record.verification import verify
 
@@ -113,20 +114,19 @@ def test_it_decides_as_a_trial_in_memory(ledger, policy):
 
 def test_two_processes_share_a_trial_by_turns(database):
     """States in memory are never older than the record."""
-    alone, turns = Ledger(database), Ledger(database)
-    alone.create("alone", settings(pending_cap=50))
-    alone.create("turns", settings(pending_cap=50))
-    for i in range(40):
-        value = float(i % 3 == 0)
-        first = alone.ask("alone", f"p{i}")
-        second = (alone, turns)[i % 2].ask("turns", f"p{i}")
-        assert first.arm == second.arm
-        if i % 4:
-            alone.tell("alone", f"p{i}", reward=value, risk=0)
-            (turns, alone)[i % 2].tell("turns", f"p{i}", reward=value, risk=0)
-    for each in (alone, turns):
-        assert verify(each, "turns").holds
-        each.dispose()
+    with Ledger(database) as alone, Ledger(database) as turns:
+        alone.create("alone", settings(pending_cap=50))
+        alone.create("turns", settings(pending_cap=50))
+        for i in range(40):
+            value = float(i % 3 == 0)
+            first = alone.ask("alone", f"p{i}")
+            second = (alone, turns)[i % 2].ask("turns", f"p{i}")
+            assert first.arm == second.arm
+            if i % 4:
+                alone.tell("alone", f"p{i}", reward=value, risk=0)
+                (turns, alone)[i % 2].tell("turns", f"p{i}", reward=value, risk=0)
+        for each in (alone, turns):
+            assert verify(each, "turns").holds
 
 
 def test_a_decision_says_what_it_rests_on(ledger):
@@ -153,7 +153,7 @@ def test_a_policy_that_draws_nothing_has_exact_propensities(ledger):
     }
 
 
-@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\nb", "x" * 201, 7, None, "\ud800"])
+@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\nb", "x" * 201, 7.0, True, None, "\ud800"])
 def test_ids_that_cannot_be_kept(ledger, unit):
     ledger.create("knee", settings())
     with refused("a unit's id must"):
@@ -215,10 +215,10 @@ def test_what_cannot_be_told_changes_nothing(ledger, outcome, message):
 def test_a_request_that_is_refused_does_not_disturb_its_transaction(ledger):
     with ledger.writing() as writing:
         writing.create("knee", settings(), actor="Ada")
-        writing.ask("knee", "p1", actor="Ada")
+        writing.trial("knee").ask("p1", actor="Ada")
         with refused("must lie in [0, 1]"):
-            writing.tell("knee", "p1", reward=2, actor="Ada")
-        writing.tell("knee", "p1", reward=1, risk=0, actor="Ada")
+            writing.trial("knee").tell("p1", reward=2, actor="Ada")
+        writing.trial("knee").tell("p1", reward=1, risk=0, actor="Ada")
     assert kinds(ledger) == ["created", "asked", "told"]
     assert verify(ledger, "knee").holds
 
@@ -233,7 +233,7 @@ def test_a_transaction_that_fails_leaves_nothing(ledger):
 
     def cut():
         with ledger.writing() as writing:
-            writing.ask("knee", "p1", actor="Ada")
+            writing.trial("knee").ask("p1", actor="Ada")
             writing.create("hip", settings(), actor="Ada")
             raise Cut
 
@@ -518,6 +518,21 @@ def test_a_database_of_another_version_is_refused(database):
         Ledger(database)
 
 
+def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
+    with Ledger(database) as ledger:
+        ledger.create("knee", settings("docb"))
+        run(ledger, "knee", 9)
+        position = ledger.state("knee").allocator.position
+        with ledger.engine.begin() as connection:
+            state = json.loads(connection.scalar(sa.select(trials.c.state)))
+            old = json.dumps({**state, "position": [state["position"], 0.125, 40]})
+            connection.execute(trials.update().values(state=old))
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+    with Ledger(database) as ledger:
+        assert ledger.state("knee").allocator.position == position
+        assert verify(ledger, "knee").holds
+
+
 def test_migrations_give_the_tables_that_the_code_uses(ledger):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -554,11 +569,11 @@ def test_means_of_outcomes_are_what_was_told(ledger):
 def test_a_whole_trial_in_one_transaction(ledger):
     with ledger.writing() as writing:
         writing.create("knee", settings(), actor="Ada")
-        given = writing.ask("knee", "p1", actor="Ada")
-        writing.amend("knee", alpha=0.5, reason="so decided", actor="Ada")
-        writing.tell("knee", "p1", reward=1, risk=0, actor="Ada")
-        writing.correct("knee", "p1", risk=1, reason="typing error", actor="Ada")
-        assert writing.ask("knee", "p1", actor="Ada").arm == given.arm
+        given = writing.trial("knee").ask("p1", actor="Ada")
+        writing.trial("knee").amend(alpha=0.5, reason="so decided", actor="Ada")
+        writing.trial("knee").tell("p1", reward=1, risk=0, actor="Ada")
+        writing.trial("knee").correct("p1", risk=1, reason="typing error", actor="Ada")
+        assert writing.trial("knee").ask("p1", actor="Ada").arm == given.arm
     assert verify(ledger, "knee").events == 5
     assert verify(ledger, "knee").holds
 
@@ -589,6 +604,6 @@ def test_an_actor_that_cannot_be_kept_moves_nothing(ledger):
     with ledger.writing() as writing:
         for actor in ("", "a\nb", "\x00"):
             with refused("actor must"):
-                writing.ask("knee", "p1", actor=actor)
-        writing.ask("knee", "p1", actor="Ada")
+                writing.trial("knee").ask("p1", actor=actor)
+        writing.trial("knee").ask("p1", actor="Ada")
     assert verify(ledger, "knee").holds

@@ -3,9 +3,8 @@
 import pytest
 import sqlalchemy as sa
 
-from safebandit.trials import allocator
-from safebandit.trials.record import desk, verification
-from safebandit.trials.record.events import Event, hash_of
+from safebandit.trials import allocator, drafts, replay
+from safebandit.trials.events import Event, hash_of
 from safebandit.trials.record.verification import verify
 
 from .helpers import let_change, run, settings
@@ -167,7 +166,7 @@ def test_one_byte_of_the_memory(told):
 
 def formulas(monkeypatch, name):
     """Pretend to be the package with other formulas."""
-    for module in (allocator, desk, verification):
+    for module in (allocator, drafts, replay):
         monkeypatch.setattr(module, "formulas_hash", lambda: name * 16)
 
 
@@ -206,9 +205,9 @@ def test_a_byte_that_is_no_text(told):
 
 
 def test_other_words_of_another_version_are_no_other_decision(told, monkeypatch):
-    monkeypatch.setattr(verification, "__version__", "9.9")
-    monkeypatch.setattr(desk, "reason_of", lambda *_: "in other words")
+    monkeypatch.setattr(replay, "__version__", "9.9")
+    monkeypatch.setattr(allocator.Allocator, "reason_of", lambda *_: "in other words")
     assert verify(told, "knee").holds
     monkeypatch.undo()
-    monkeypatch.setattr(desk, "reason_of", lambda *_: "in other words")
+    monkeypatch.setattr(allocator.Allocator, "reason_of", lambda *_: "in other words")
     assert "why differ" in verify(told, "knee").problem

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from safebandit.service.api.schemas import PendingUnit, TrialLine
 from safebandit.trials.record.database import events, trials, units
-from safebandit.trials.record.kept import trial_row
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.settings import Settings
+from safebandit.trials.record.store import trial_row
+from safebandit.trials.settings import Settings
 
 
 def all_trials(ledger: Ledger) -> list[TrialLine]:

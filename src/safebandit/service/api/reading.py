@@ -11,8 +11,8 @@ from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.record.overview import overview
-from safebandit.trials.record.settings import check_text
 from safebandit.trials.record.verification import verify
+from safebandit.trials.texts import check_text
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {

@@ -110,6 +110,7 @@ class AllocationAnswer(Answer):
     why: Annotated[str, Field(examples=["largest reward index among the permissible arms"])]
     round: int
     event: int
+    new: Annotated[bool, Field(description="Whether this was decided now, not before.")]
 
 
 class ReceiptAnswer(Answer):
@@ -238,6 +239,7 @@ class VerificationAnswer(Answer):
     holds: bool
     events: int
     decisions: int
+    unrepeated: Annotated[int, Field(description="Decisions that only version 0.1.0 can make again.")]
     hash: str
     failed: int | None
     problem: str | None

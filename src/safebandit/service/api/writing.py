@@ -12,9 +12,10 @@ from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.trials.record.rehearsed_run import warm_up
-from safebandit.trials.record.settings import Settings
-from safebandit.trials.record.writing import Allocation, Receipt, Writing
+from safebandit.trials.engine import Allocation, Engine, Receipt
+from safebandit.trials.record.transaction import Transaction
+from safebandit.trials.rehearsed_run import warm_up
+from safebandit.trials.settings import Settings
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
@@ -22,7 +23,7 @@ _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def write(request: Request, trial: str, work: Callable[[Writing], Any]) -> Any:
+async def write(request: Request, trial: str, work: Callable[[Transaction], Any]) -> Any:
     """Have something written, and wait until it is on disk."""
     scribe, metrics = request.app.state.scribe, request.app.state.metrics
     answer = scribe.write(trial, work)
@@ -34,11 +35,16 @@ async def write(request: Request, trial: str, work: Callable[[Writing], Any]) ->
 
 
 async def _receipt(
-    request: Request, response: Response, trial: str, work: Callable[[Writing], Receipt]
+    request: Request, response: Response, trial: str, work: Callable[[Transaction], Receipt]
 ) -> ReceiptAnswer:
     done = await write(request, trial, work)
     response.status_code = 201 if done.new else 200
     return ReceiptAnswer(event=done.event, new=done.new)
+
+
+def _to(trial: str, request: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[[Transaction], Any]:
+    """A request to a trial's engine, for the transaction that it will be made in."""
+    return lambda transaction: request(transaction.trial(trial), *arguments, **named)
 
 
 @router.post("/trials", status_code=201, responses=_SAME_AGAIN)
@@ -54,7 +60,7 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
 
     # Compiling takes seconds, and not in the thread that writes: others would wait.
     settings = await asyncio.to_thread(prepare)
-    return await _receipt(request, response, name, lambda writing: writing.create(name, settings, actor=key.actor))
+    return await _receipt(request, response, name, lambda each: each.create(name, settings, actor=key.actor))
 
 
 @router.post(
@@ -66,7 +72,7 @@ async def ask(
     trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
 ) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or the trial holds."""
-    given: Allocation = await write(request, trial, lambda writing: writing.ask(trial, body.unit, actor=key.actor))
+    given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
     if given.new:
         request.app.state.metrics.decided(trial, held=given.held)
     response.status_code = 201 if given.new and not given.held else 200
@@ -78,10 +84,7 @@ async def tell(
     trial: TrialInPath, body: schemas.Outcome, request: Request, response: Response, key: Teller
 ) -> ReceiptAnswer:
     """Tell what happened to a unit: 201 the first time, 200 for the same again, 409 for another value."""
-
-    def work(writing: Writing) -> Receipt:
-        return writing.tell(trial, body.unit, reward=body.reward, risk=body.risk, actor=key.actor)
-
+    work = _to(trial, Engine.tell, body.unit, reward=body.reward, risk=body.risk, actor=key.actor)
     return await _receipt(request, response, trial, work)
 
 
@@ -90,12 +93,8 @@ async def correct(
     trial: TrialInPath, body: schemas.Correction, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
     """Put another outcome in the place of one that was told; decisions made before stand."""
-
-    def work(writing: Writing) -> Receipt:
-        return writing.correct(
-            trial, body.unit, reason=body.reason, reward=body.reward, risk=body.risk, actor=key.actor
-        )  # fmt: skip
-
+    told = {"reward": body.reward, "risk": body.risk, "reason": body.reason}
+    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor)
     return await _receipt(request, response, trial, work)
 
 
@@ -104,10 +103,7 @@ async def give_up(
     trial: TrialInPath, body: schemas.GivenUp, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
     """No longer wait for a unit's outcome."""
-
-    def work(writing: Writing) -> Receipt:
-        return writing.give_up(trial, body.unit, reason=body.reason, actor=key.actor)
-
+    work = _to(trial, Engine.give_up, body.unit, reason=body.reason, actor=key.actor)
     return await _receipt(request, response, trial, work)
 
 
@@ -119,19 +115,14 @@ async def amend(
     changes = body.model_dump(exclude={"reason"})
     ledger = request.app.state.ledger
     await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))
-
-    def work(writing: Writing) -> Receipt:
-        return writing.amend(trial, reason=body.reason, actor=key.actor, **changes)
-
+    work = _to(trial, Engine.amend, reason=body.reason, actor=key.actor, **changes)
     return await _receipt(request, response, trial, work)
 
 
 async def _set_status(
     change: str, trial: str, body: schemas.StatusChange, request: Request, response: Response, key: Key
 ) -> ReceiptAnswer:
-    def work(writing: Writing) -> Receipt:
-        return writing.set_status(trial, change, reason=body.reason, actor=key.actor)
-
+    work = _to(trial, Engine.set_status, change, reason=body.reason, actor=key.actor)
     return await _receipt(request, response, trial, work)
 
 

@@ -20,14 +20,15 @@ from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
-from safebandit.trials.record.rehearsed_run import warm_up
-from safebandit.trials.record.settings import Settings, check_name
+from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.record.verification import verify
-from safebandit.trials.record.writing import Writing
+from safebandit.trials.rehearsed_run import warm_up
+from safebandit.trials.settings import Settings
+from safebandit.trials.texts import check_name
 
 # Where a form comes from is asked first, before who sent it.
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
-Work = Callable[[Writing], Any]
+Work = Callable[[Transaction], Any]
 Form = Annotated[FormData, Depends(read_form)]
 # A long log takes minutes to recompute: one at a time, or clicks would use up the service.
 _verifying = threading.Lock()
@@ -64,7 +65,7 @@ def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Respons
     def read() -> Work:
         # A blank that was typed by chance must not make another unit of the same one.
         unit = text(form, "unit").strip()
-        return lambda writing: writing.ask(trial, unit, actor=key.actor)
+        return lambda writing: writing.trial(trial).ask(unit, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
 
@@ -75,7 +76,7 @@ def tell(trial: TrialInPath, request: Request, key: Teller, form: Form) -> Respo
 
     def read() -> Work:
         unit, outcome = text(form, "unit"), _outcome(request, trial, form)
-        return lambda writing: writing.tell(trial, unit, **outcome, actor=key.actor)
+        return lambda writing: writing.trial(trial).tell(unit, **outcome, actor=key.actor)
 
     return _do(request, key, trial, "tell", form, read)
 
@@ -86,7 +87,7 @@ def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        return lambda writing: writing.correct(trial, unit, **outcome, reason=reason, actor=key.actor)
+        return lambda writing: writing.trial(trial).correct(unit, **outcome, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "correct", form, read)
 
@@ -97,7 +98,7 @@ def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason = text(form, "unit"), text(form, "reason")
-        return lambda writing: writing.give_up(trial, unit, reason=reason, actor=key.actor)
+        return lambda writing: writing.trial(trial).give_up(unit, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "give-up", form, read)
 
@@ -117,7 +118,7 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
-        return lambda writing: writing.amend(trial, reason=reason, actor=key.actor, **changes)
+        return lambda writing: writing.trial(trial).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
 
@@ -130,7 +131,7 @@ def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, 
 
     def read() -> Work:
         reason = text(form, "reason")
-        return lambda writing: writing.set_status(trial, change, reason=reason, actor=key.actor)
+        return lambda writing: writing.trial(trial).set_status(change, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, change, form, read)
 

@@ -16,8 +16,8 @@ from safebandit.service.page import forms, screens, views
 from safebandit.service.page.forms import Form
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
+from safebandit.trials.descriptions import describe
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.words import said
 
 STATIC = FOLDER / "static"
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
@@ -116,9 +116,9 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
     found = ledger.event(trial, number)
-    content, words = found.content, said(found, head.settings.risks)
+    content, words = found.content, describe(found, head.settings.risks)
     body = json.dumps(content, indent=2, ensure_ascii=False)
-    return render(request, "event.html", key=key, head=head, event=found, content=content, said=words, body=body)
+    return render(request, "event.html", key=key, head=head, event=found, content=content, description=words, body=body)
 
 
 @router.get("/keys")
@@ -168,5 +168,5 @@ def _written(ledger: Ledger, key: Key, trial: str, done: str, number: int) -> Se
         return Sent()
     if not key.may("log") and not (key.may("ask") and event.kind in _DESK and event.actor == key.actor):
         return Sent()
-    words = said(event, views.head(ledger, trial).settings.risks)
+    words = describe(event, views.head(ledger, trial).settings.risks)
     return Sent(done, f"Written as event {number}: {words}")

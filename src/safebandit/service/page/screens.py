@@ -11,9 +11,9 @@ from safebandit.core.policies import POLICIES
 from safebandit.service.keys import ROLES, Key
 from safebandit.service.page import charts, views
 from safebandit.service.page.rendering import render
+from safebandit.trials.descriptions import describe
 from safebandit.trials.record.overview import Overview
-from safebandit.trials.record.settings import LOST
-from safebandit.trials.record.words import said
+from safebandit.trials.settings import LOST
 
 # The arms in the table of a trial's page; a page of its own has them all.
 MOST_ARMS = 100
@@ -193,4 +193,4 @@ def keys_screen(
 
 def worded(events: list[Any], head: views.Head) -> list[tuple[Any, str]]:
     """Pair events with the words that describe them."""
-    return [(event, said(event, head.settings.risks)) for event in events]
+    return [(event, describe(event, head.settings.risks)) for event in events]

@@ -13,13 +13,13 @@ import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError
 from safebandit.service.page.charts import AllocationOverTime
+from safebandit.trials.events import Event
 from safebandit.trials.record.database import events, trials, units
-from safebandit.trials.record.events import Event
-from safebandit.trials.record.kept import trial_row
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
-from safebandit.trials.record.settings import Settings
-from safebandit.trials.record.units import Unit
+from safebandit.trials.record.store import trial_row
+from safebandit.trials.settings import Settings
+from safebandit.trials.units import Unit
 
 # A picture of the allocation has at most so many blocks, none of fewer rounds than the second number: those who may
 # not see the arms of single units see sums only.

@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL, make_url
 from safebandit.errors import RecordError
 
 # The migration that this code needs.
-REVISION = "0001"
+REVISION = "0002"
 # How long a transaction waits for another one's lock.
 LOCK_SECONDS = 15
 

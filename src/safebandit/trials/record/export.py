@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from safebandit.errors import TrialError
+from safebandit.trials.document import write_document
+from safebandit.trials.events import canonical
 from safebandit.trials.record.database import events, units
-from safebandit.trials.record.events import Event, canonical
-from safebandit.trials.record.kept import trial_row
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.settings import Settings
+from safebandit.trials.record.store import read_log, trial_row
+from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
 KINDS = ("csv", "parquet", "json")
-FORMAT = 1
 # A spreadsheet takes a cell that begins so for a formula. The apostrophe is here so that one that is put before a text
 # can be told from one that was there.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
@@ -30,8 +30,8 @@ def export(ledger: Ledger, name: str, kind: str) -> bytes:
 
     csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
     the propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @
-    or an apostrophe has an apostrophe before it. json is the settings and the log; an event's hash is the SHA-256 of
-    the JSON list [trial, number, time, actor, kind, body, previous], without spaces, in UTF-8, where body is a text.
+    or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
+    says; `Trial.from_json` reads it.
     """
     if kind not in KINDS:
         raise TrialError(f"a trial is exported as one of {', '.join(KINDS)}, got {str(kind)[:80]!r}")
@@ -44,18 +44,7 @@ def export(ledger: Ledger, name: str, kind: str) -> bytes:
 def _log(ledger: Ledger, name: str) -> bytes:
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        head = {
-            "format": FORMAT,
-            "trial": name,
-            "software": __version__,
-            "settings": json.loads(row.state)["settings"],
-            "number": row.number,
-            "hash": row.hash,
-        }
-        wanted = sa.select(events).where(events.c.trial == name).order_by(events.c.number)
-        rows = connection.execution_options(yield_per=1000).execute(wanted)
-        listed = ",\n".join(canonical(Event(*each)._asdict()) for each in rows)
-    return f'{canonical(head)[:-1]},"events":[\n{listed}\n]}}\n'.encode()
+        return write_document(name, row._mapping, read_log(connection, name)).encode()
 
 
 def _table(ledger: Ledger, name: str) -> pa.Table:

@@ -22,14 +22,15 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError
+from safebandit.trials.engine import Allocation, Receipt
+from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
-from safebandit.trials.record.events import Event
-from safebandit.trials.record.kept import UnitsInDatabase, load_state, trial_row
-from safebandit.trials.record.settings import Settings
-from safebandit.trials.record.state import TrialState
-from safebandit.trials.record.units import Unit
-from safebandit.trials.record.writing import Allocation, Receipt, Writing
+from safebandit.trials.record.store import DatabaseStore, load_state, trial_row
+from safebandit.trials.record.transaction import Transaction
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.units import Unit
 
 # Trials whose state is kept in memory.
 STATES_KEPT = 64
@@ -54,13 +55,13 @@ class Ledger:
         self.engine.dispose()
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Writing]:
+    def writing(self) -> Iterator[Transaction]:
         """One transaction: when it ends all is on disk, when it fails nothing is."""
         with self._lock:
-            transaction: Writing | None = None
+            transaction: Transaction | None = None
             try:
                 with database_errors(), self.engine.begin() as connection:
-                    transaction = Writing(connection, self._states)
+                    transaction = Transaction(connection, self._states)
                     yield transaction
                     transaction.flush()
             except BaseException:
@@ -85,41 +86,40 @@ class Ledger:
         with self.writing() as transaction:
             return transaction.create(name, settings, actor=actor or local_actor())
 
-    def ask(self, name: str, unit: str, *, actor: str | None = None) -> Allocation:
-        """Give a unit its arm; the same one if it has one already."""
+    def ask(self, name: str, unit: str | int, *, actor: str | None = None) -> Allocation:
+        """Give a unit its arm; the one that it has already, if it has one."""
         with self.writing() as transaction:
-            return transaction.ask(name, unit, actor=actor or local_actor())
+            return transaction.trial(name).ask(unit, actor=actor or local_actor())
 
     def tell(
-        self, name: str, unit: str, *, reward: Any = None, risk: AnyRisk | None = None, actor: str | None = None
+        self, name: str, unit: str | int, *, reward: Any = None, risk: AnyRisk | None = None, actor: str | None = None
     ) -> Receipt:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
         with self.writing() as transaction:
-            return transaction.tell(name, unit, reward=reward, risk=risk, actor=actor or local_actor())
+            return transaction.trial(name).tell(unit, reward=reward, risk=risk, actor=actor or local_actor())
 
     def correct(
-        self, name: str, unit: str, *, reason: str, reward: Any = None, risk: Any = None, actor: str | None = None
+        self, name: str, unit: str | int, *, reason: str, reward: Any = None, risk: Any = None, actor: str | None = None
     ) -> Receipt:
         """Put another outcome in the place of one that was told."""
+        told = {"reward": reward, "risk": risk, "reason": reason}
         with self.writing() as transaction:
-            return transaction.correct(
-                name, unit, reason=reason, reward=reward, risk=risk, actor=actor or local_actor()
-            )  # fmt: skip
+            return transaction.trial(name).correct(unit, **told, actor=actor or local_actor())
 
-    def give_up(self, name: str, unit: str, *, reason: str, actor: str | None = None) -> Receipt:
+    def give_up(self, name: str, unit: str | int, *, reason: str, actor: str | None = None) -> Receipt:
         """No longer wait for a unit's outcome."""
         with self.writing() as transaction:
-            return transaction.give_up(name, unit, reason=reason, actor=actor or local_actor())
+            return transaction.trial(name).give_up(unit, reason=reason, actor=actor or local_actor())
 
     def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
         with self.writing() as transaction:
-            return transaction.amend(name, reason=reason, actor=actor or local_actor(), **changes)
+            return transaction.trial(name).amend(reason=reason, actor=actor or local_actor(), **changes)
 
     def set_status(self, name: str, change: str, *, reason: str, actor: str | None = None) -> Receipt:
         """`pause`, `resume` or `close` a trial."""
         with self.writing() as transaction:
-            return transaction.set_status(name, change, reason=reason, actor=actor or local_actor())
+            return transaction.trial(name).set_status(change, reason=reason, actor=actor or local_actor())
 
     def names(self) -> list[str]:
         """Every trial, in order."""
@@ -141,7 +141,7 @@ class Ledger:
         """What is known of a unit."""
         with self.reading() as connection:
             trial_row(connection, name)
-            unit = UnitsInDatabase(connection, name).get(id)
+            unit = DatabaseStore(connection, name).unit(id)
         if unit is None:
             raise NotFoundError(f'trial "{name}" has no unit {id!r}')
         return unit

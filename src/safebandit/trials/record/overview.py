@@ -11,7 +11,7 @@ from typing import Any
 from safebandit.errors import InstanceError
 from safebandit.trials.explanation import Decision, gate_words
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.state import TrialState
+from safebandit.trials.state import TrialState
 
 # Of the credible intervals.
 CONFIDENCE = 0.95

@@ -4,45 +4,20 @@ from __future__ import annotations
 
 import re
 import secrets
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from safebandit.core.naming import read_number
-from safebandit.core.policies import policy_from_text, recommended
+from safebandit.core.policies import policy_from_text, policy_to_text, recommended
 from safebandit.errors import TrialError, suggest
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, read_risk_names, write_alpha
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.texts import check_text
 
-TEXT_LENGTH = 200
 MOST_ARMS = 1000
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
 # What a unit that is given up counts as where its risk is not known.
 LOST = ("harm", "ignore")
-
-
-def check_name(name: Any) -> str:
-    """The name of a trial, which stands in addresses and file names."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise TrialError(
-            f"a trial's name is 1 to 64 letters, digits, dots, dashes and underscores, beginning with a letter or a "
-            f"digit, got {str(name)[:80]!r}"
-        )
-    return name
-
-
-def check_text(what: str, text: Any, *, empty: bool = False) -> str:
-    """A short text that every database can keep and every page can show."""
-    if not isinstance(text, str):
-        raise TrialError(f"{what} must be a text, got {text!r}")
-    if len(text) > TEXT_LENGTH or (not text.strip() and not empty):
-        raise TrialError(f"{what} must have 1 to {TEXT_LENGTH} characters, got {len(text.strip())}")
-    # Control characters (a NUL is refused by PostgreSQL) and halves of surrogate pairs, which UTF-8 cannot write.
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise TrialError(f"{what} must not have control characters, got {text!r}")
-    return text
 
 
 @dataclass(frozen=True)
@@ -50,7 +25,8 @@ class Settings:
     """A trial's configuration.
 
     `pending_cap` is how many units of an arm may wait for their risk before any is known; `lost` what a unit that is
-    given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore".
+    given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore". `policy_value` is the
+    policy itself where it was given as a value: one of a user's own has no text that could be read.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -65,6 +41,7 @@ class Settings:
     lost: str = "harm"
     withdrawn: tuple[str, ...] = ()
     title: str = ""
+    policy_value: Any = field(default=None, compare=False)
 
     @classmethod
     def read(
@@ -73,7 +50,7 @@ class Settings:
         alpha: AnyAlpha,
         *,
         risks: Sequence[str] | None = None,
-        policy: str | None = None,
+        policy: Any = None,
         seed: int | None = None,
         pending_cap: int = 1,
         lost: str = "harm",
@@ -84,19 +61,23 @@ class Settings:
         limits = read_limits(alpha, named, TrialError)
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
+        names = _read_arms(arms)
+        value = None if policy is None or isinstance(policy, str) else _name_arms(policy, names)
         made = cls(
-            arms=_read_arms(arms),
+            arms=names,
             limits=limits,
             risks=tuple(check_text("a risk's name", name) for name in read_risk_names(risks, len(limits), TrialError)),
-            policy=recommended(len(limits)) if policy is None else check_text("policy", policy),
+            policy=policy_to_text(value) if value is not None else _read_policy(policy, len(limits)),
+            policy_value=value,
             seed=number,
             pending_cap=int(read_number("pending_cap", pending_cap, int, TrialError)),
             lost=lost,
             title=check_text("title", title, empty=True),
         )
-        return made._checked()
+        return made.checked()
 
-    def _checked(self) -> Settings:
+    def checked(self) -> Settings:
+        """These settings, if every value is in its range and the policy can decide between the arms."""
         if not 0 <= self.seed < 2**63:
             raise TrialError(f"seed must lie in [0, 2^63), got {self.seed}")
         if not 1 <= self.pending_cap <= 10**6:
@@ -113,7 +94,7 @@ class Settings:
 
     def _check_named_arms(self) -> None:
         """A policy names arms by their names: a number would mean another arm when one is withdrawn."""
-        policy = policy_from_text(self.policy)
+        policy = self._read_policy()
         for parameter in ("safe_arm", "when_none"):
             arm = getattr(policy, parameter, None)
             if arm is not None and arm not in (*self.active, "least_risky", "hold"):
@@ -121,6 +102,9 @@ class Settings:
                     f"{parameter} of a policy must be the name of an arm that may be given ({', '.join(self.active)}), "
                     f"got {arm!r}; write it as {parameter}=NAME"
                 )
+
+    def _read_policy(self) -> Any:
+        return policy_from_text(self.policy) if self.policy_value is None else self.policy_value
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -130,9 +114,8 @@ class Settings:
     def allocator(self) -> Allocator:
         """The arms that may be given, of which nothing is known yet."""
         places = [self.arms.index(arm) for arm in self.active]
-        policy = policy_from_text(self.policy)
         return Allocator(
-            self.active, self.limits, policy,
+            self.active, self.limits, self._read_policy(),
             risks=self.risks, seed=self.seed, places=places, pending_cap=self.pending_cap,
         )  # fmt: skip
 
@@ -165,27 +148,46 @@ class Settings:
             withdrawn=tuple(gone),
             limits=self.limits if alpha is None else read_limits(alpha, len(self.risks), TrialError),
             policy=self.policy if policy is None else check_text("policy", policy),
+            policy_value=self.policy_value if policy is None else None,
             pending_cap=self.pending_cap
             if pending_cap is None
             else int(read_number("pending_cap", pending_cap, int, TrialError)),
         )
         if amended == self:
             raise TrialError("an amendment changes alpha, policy, arms or pending_cap; nothing would change")
-        return amended._checked()
+        return amended.checked()
 
     def to_dict(self) -> dict[str, Any]:
         """As the log has it."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "limits"}
+        kept_apart = ("limits", "policy_value")
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in kept_apart}
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
         return {**listed, "alpha": write_alpha(plain_alpha(self.limits))}
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Settings:
-        """As `to_dict` wrote it."""
+    def from_dict(cls, document: Mapping[str, Any], *, like: Settings | None = None) -> Settings:
+        """As `to_dict` wrote it; a policy that `like` has as a value is that value."""
         values: dict[str, Any]
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
-        return cls(limits=limits, **values)
+        known = like is not None and like.policy == values["policy"]
+        return cls(limits=limits, policy_value=like.policy_value if like is not None and known else None, **values)
+
+
+def _read_policy(policy: str | None, risks: int) -> str:
+    return recommended(risks) if policy is None else check_text("policy", policy)
+
+
+def _name_arms(policy: Any, arms: Sequence[str]) -> Any:
+    """A policy that was given as a value, with its arms by name: a number (2, or "#2" as it is written) means another
+    arm when one is withdrawn.
+    """
+    for parameter in ("safe_arm", "when_none"):
+        given = getattr(policy, parameter, None)
+        k = int(given[1:]) if isinstance(given, str) and re.fullmatch("#[0-9]{1,9}", given) else given
+        if isinstance(k, int) and 0 <= k < len(arms):
+            policy = policy._replace(**{parameter: arms[k]})
+    return policy
 
 
 def _read_arms(arms: Any) -> tuple[str, ...]:

@@ -10,12 +10,13 @@ from safebandit.core.policies import WAIT
 from safebandit.errors import ConflictError, TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials.allocator import Chances, Position
+from safebandit.trials.events import Draft
 from safebandit.trials.explanation import Decision
 from safebandit.trials.outcomes import outcome_names, read_outcome
-from safebandit.trials.record.events import Draft
-from safebandit.trials.record.settings import Settings, check_text
-from safebandit.trials.record.state import TrialState
-from safebandit.trials.record.units import Unit
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.texts import check_text
+from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
 
@@ -30,8 +31,7 @@ def ask(state: TrialState, unit: str, *, explained: bool = True) -> Draft:
     The trial's random numbers move on; everything else changes when the event is applied. The decision is the same
     where it is not `explained`, as in a rehearsal, which keeps no record.
     """
-    unit = check_text("a unit's id", unit)
-    _check_open(state, "units are given arms")
+    check_open(state)
     allocator = state.allocator
     before = allocator.position
     chances = allocator.chances(state.round, state.decisions + 1) if explained else None
@@ -75,51 +75,52 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
     }
 
 
-def recount() -> Draft:
-    """That all outcomes were counted anew, because other formulas had counted them before."""
-    return Draft("recounted", {"software": __version__, "formulas": formulas_hash()})
+def recount(state: TrialState) -> Draft:
+    """That all outcomes were counted anew, because other formulas had counted them before; and where the random
+    numbers are, from which these formulas go on.
+    """
+    body = {"software": __version__, "formulas": formulas_hash(), "stream": list(state.allocator.position)}
+    return Draft("recounted", body)
 
 
-def tell(state: TrialState, id: str, unit: Unit | None, reward: Any, risk: Any) -> Draft | None:
+def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
     """What is news of a unit; None if all of it is known already. What contradicts the record is refused."""
-    unit = _known_unit(id, unit)
     told = read_outcome(unit.id, reward, risk, state.settings.risks)
     names = outcome_names(state.settings.risks)
     for name, known, value in zip(names, unit.outcome, told, strict=True):
         if known is not None and value is not None and known != value:
             raise ConflictError(
-                f"unit {id!r} already has {name} {known:g}, got {value:g}; correct it with a reason if that was wrong"
+                f"unit {unit.id!r} already has {name} {known:g}, got {value:g}; "
+                "correct it with a reason if that was wrong"
             )
     news = [value if known is None else None for known, value in zip(unit.outcome, told, strict=True)]
     if all(value is None for value in news):
         return None
     if unit.lost_at is not None:
-        raise ConflictError(f"unit {id!r} was given up in event {unit.lost_at}; correct it with a reason instead")
+        raise ConflictError(f"unit {unit.id!r} was given up in event {unit.lost_at}; correct it with a reason instead")
     return Draft("told", {"unit": unit.id, "outcome": news})
 
 
-def correct(state: TrialState, id: str, unit: Unit | None, reward: Any, risk: Any, reason: str) -> Draft:
+def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str) -> Draft:
     """Another outcome in the place of one that was told, or of what a unit given up was missing."""
-    unit = _known_unit(id, unit)
     reason = check_text("reason", reason)
     told = read_outcome(unit.id, reward, risk, state.settings.risks)
     for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
         if value is not None and known is None and unit.lost_at is None:
-            raise ConflictError(f"unit {id!r} has no {name} yet; tell it, there is nothing to correct")
+            raise ConflictError(f"unit {unit.id!r} has no {name} yet; tell it, there is nothing to correct")
     changed = [value if value != known else None for known, value in zip(unit.outcome, told, strict=True)]
     if all(value is None for value in changed):
-        raise TrialError(f"unit {id!r} has this outcome already; a correction gives another value")
+        raise TrialError(f"unit {unit.id!r} has this outcome already; a correction gives another value")
     return Draft("corrected", {"unit": unit.id, "outcome": changed, "before": list(unit.outcome), "reason": reason})
 
 
-def give_up(state: TrialState, id: str, unit: Unit | None, reason: str) -> Draft | None:
+def give_up(state: TrialState, unit: Unit, reason: str) -> Draft | None:
     """No longer wait for a unit's outcome; None if it was given up already."""
-    unit = _known_unit(id, unit)
     reason = check_text("reason", reason)
     if unit.lost_at is not None:
         return None
     if not unit.pending:
-        raise ConflictError(f"all of unit {id!r} is known; only a unit that is waited for can be given up")
+        raise ConflictError(f"all of unit {unit.id!r} is known; only a unit that is waited for can be given up")
     return Draft("given up", {"unit": unit.id, "counts_as": state.settings.lost, "reason": reason})
 
 
@@ -136,37 +137,28 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     return Draft("amended", {**body, "software": __version__, "formulas": formulas_hash()})
 
 
-def pause(state: TrialState, reason: str) -> Draft | None:
-    """Give no arms until the trial is resumed; outcomes are still taken. None if it is paused already."""
-    return None if state.status == "paused" else _change_status(state, "paused", reason)
+# What a request for another status writes, and the status then.
+STATUS_CHANGES = {"pause": ("paused", "paused"), "resume": ("resumed", "open"), "close": ("closed", "closed")}
 
 
-def resume(state: TrialState, reason: str) -> Draft | None:
-    """Give arms again. None if the trial is open."""
-    return None if state.status == "open" else _change_status(state, "resumed", reason)
+def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
+    """`pause`: give no arms until the trial is resumed; `resume`: give arms again; `close`: give no more arms, ever.
 
-
-def close(state: TrialState, reason: str) -> Draft | None:
-    """Give no more arms, ever; outcomes are still taken. None if the trial is closed already."""
-    return None if state.status == "closed" else _change_status(state, "closed", reason)
-
-
-def _change_status(state: TrialState, kind: str, reason: str) -> Draft:
+    Outcomes are still taken. None if the trial has this status already.
+    """
+    kind, status = STATUS_CHANGES[change]
+    if state.status == status:
+        return None
     if state.status == "closed":
         raise ConflictError(f'trial "{state.name}" is closed, and stays so')
     return Draft(kind, {"reason": check_text("reason", reason)})
 
 
-def _check_open(state: TrialState, what: str) -> None:
+def check_open(state: TrialState) -> None:
+    """Refuse to give arms in a trial that is paused or closed."""
     if state.status != "open":
         remedy = "resume it" if state.status == "paused" else "create another one"
-        raise ConflictError(f'trial "{state.name}" is {state.status}: no {what}; {remedy}')
-
-
-def _known_unit(id: str, unit: Unit | None) -> Unit:
-    if unit is None:
-        raise TrialError(f"no unit {str(id)[:200]!r} was given an arm; ask for it first")
-    return unit
+        raise ConflictError(f'trial "{state.name}" is {state.status}: no units are given arms; {remedy}')
 
 
 def _number(value: float) -> float | str | None:

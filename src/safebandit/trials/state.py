@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.record.events import NOTHING, Event, canonical
-from safebandit.trials.record.settings import Settings
-from safebandit.trials.record.units import Unit, Units
+from safebandit.trials.events import NOTHING, Event, canonical
+from safebandit.trials.settings import Settings
+from safebandit.trials.store import Store
+from safebandit.trials.units import Unit
 
 HARM = 1.0
 
@@ -39,68 +40,70 @@ class TrialState:
         """The round that the next unit given an arm will be, from 1."""
         return self.units + 1
 
-    def apply(self, event: Event, units: Units) -> None:
+    def apply(self, event: Event, store: Store) -> None:
         """Do what the event says was done; the decision itself is not made again."""
-        self.do(event.number, event.kind, event.content, units)
+        self.do(event.number, event.kind, event.content, store)
         self.hash, self.time = event.hash, event.time
 
-    def do(self, number: int, kind: str, content: dict[str, Any], units: Units) -> None:
+    def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         if kind not in ("paused", "resumed", "closed", "recounted"):
             self.held_at = number if kind == "held" else None
         match kind:
             case "asked":
-                self._give(number, content, units)
+                self._give(number, content, store)
             case "held":
                 self.decisions += 1
             case "recounted":
-                self._count_anew(units)
+                self._count_anew(store)
                 self.recounted = False
+                # Version 0.1.0 did not note it.
+                self.allocator.position = tuple(content.get("stream", self.allocator.position))
             case "told":
-                self._tell(number, _existing(units, content["unit"]), content["outcome"], units)
+                self._tell(number, _existing(store, content["unit"]), content["outcome"], store)
             case "given up":
-                self._give_up(number, _existing(units, content["unit"]), units)
+                self._give_up(number, _existing(store, content["unit"]), store)
             case "corrected":
-                self._correct(_existing(units, content["unit"]), content["outcome"], units)
+                self._correct(_existing(store, content["unit"]), content["outcome"], store)
             case "created" | "amended":
-                self.settings = Settings.from_dict(content["settings"])
+                self.settings = Settings.from_dict(content["settings"], like=self.settings)
                 self.version += 1
-                self._count_anew(units)
+                self._count_anew(store)
             case "paused" | "resumed" | "closed":
                 self.status = {"resumed": "open"}.get(kind, kind)
             case unknown:
                 raise ValueError(f'an event of the unknown kind "{unknown}"')
         self.number = number
 
-    def _give(self, number: int, content: dict[str, Any], units: Units) -> None:
+    def _give(self, number: int, content: dict[str, Any], store: Store) -> None:
         self.decisions += 1
         self.units += 1
         self.waiting += 1
         play = self.allocator.give(self.allocator.arms.index(content["arm"]))
         nothing: list[float | None] = [None] * (1 + len(self.settings.risks))
-        units.put(Unit(content["unit"], content["arm"], content["round"], play, number, nothing))
+        store.put(Unit(content["unit"], content["arm"], content["round"], play, number, nothing))
 
-    def _tell(self, number: int, unit: Unit, outcome: list[float | None], units: Units) -> None:
+    def _tell(self, number: int, unit: Unit, outcome: list[float | None], store: Store) -> None:
         self._learn(unit, outcome)
         for j, value in enumerate(outcome):
             if value is not None:
                 unit.outcome[j], unit.told_at[j] = value, number
         self.waiting -= not unit.pending
-        units.put(unit)
+        store.put(unit)
 
-    def _give_up(self, number: int, unit: Unit, units: Units) -> None:
+    def _give_up(self, number: int, unit: Unit, store: Store) -> None:
         self.waiting -= 1
         self._lose(unit)
         unit.lost_at = number
-        units.put(unit)
+        store.put(unit)
 
-    def _correct(self, unit: Unit, outcome: list[float | None], units: Units) -> None:
+    def _correct(self, unit: Unit, outcome: list[float | None], store: Store) -> None:
         for j, value in enumerate(outcome):
             if value is not None:
                 # In the place of what it corrects, as if it had been told so at first.
                 unit.outcome[j], unit.told_at[j] = value, unit.told_at[j] or unit.lost_at
-        units.put(unit)
-        self._count_anew(units)
+        store.put(unit)
+        self._count_anew(store)
 
     def _learn(self, unit: Unit, news: list[float | None], known: list[float | None] | None = None) -> None:
         """Count what is new of a unit; of an arm that was withdrawn nothing is counted until it is added again."""
@@ -119,12 +122,12 @@ class TrialState:
         if unit.arm in self.allocator.arms:
             self.allocator.give_up(self.allocator.arms.index(unit.arm), tuple(known))
 
-    def _count_anew(self, units: Units) -> None:
+    def _count_anew(self, store: Store) -> None:
         """Count all outcomes in the order in which they were told, by the settings in force now."""
         position = self.allocator.position
         self.allocator = self.settings.allocator()
         self.allocator.position = position
-        everyone = list(units.all())
+        everyone = list(store.units())
         for unit in everyone:
             if unit.arm in self.allocator.arms:
                 self.allocator.give(self.allocator.arms.index(unit.arm))
@@ -140,9 +143,8 @@ class TrialState:
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
         names = ("version", "status", "held_at", "units", "decisions", "waiting")
-        position = self.allocator.position
         state = {**{name: getattr(self, name) for name in names}, "settings": self.settings.to_dict()}
-        state["position"] = list(position)
+        state["position"] = list(self.allocator.position)
         return {
             "number": self.number,
             "hash": self.hash,
@@ -153,7 +155,7 @@ class TrialState:
         }
 
     @classmethod
-    def from_row(cls, name: str, row: Any, units: Units) -> TrialState:
+    def from_row(cls, name: str, row: Any, store: Store) -> TrialState:
         """As `to_row` wrote it; where the formulas are others now, outcomes are counted anew."""
         state = json.loads(row.state)
         made = cls(name, Settings.from_dict(state.pop("settings")))
@@ -163,12 +165,12 @@ class TrialState:
         made.number, made.hash, made.time = row.number, row.hash, row.time
         made.recounted = not made.allocator.from_bytes(row.memory)
         if made.recounted:
-            made._count_anew(units)
+            made._count_anew(store)
         return made
 
 
-def _existing(units: Units, id: str) -> Unit:
-    unit = units.get(id)
+def _existing(store: Store, id: str) -> Unit:
+    unit = store.unit(id)
     if unit is None:
         raise LookupError(f"unit {id!r} is told of, but was never given an arm")
     return unit

@@ -13,8 +13,8 @@ from safebandit.core.naming import read_number
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.problems import Instance
 from safebandit.problems.limits import check_unit, plain_alpha
-from safebandit.trials.record.rehearsed_run import DeskInMemory, Run, RunInProgress, Supposition, draw_fates
-from safebandit.trials.record.settings import Settings
+from safebandit.trials.rehearsed_run import MemoryDesk, Run, RunInProgress, Supposition, draw_fates
+from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _run(settings: Settings, supposed: Supposition, seeds: np.random.SeedSequenc
     # Each run has a seed of its own below 2^63, as every trial has.
     own = int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1))
     fates = draw_fates(supposed, np.random.default_rng(seeds.spawn(1)[0]))
-    return RunInProgress(DeskInMemory(replace(settings, seed=own)), supposed, fates).play()
+    return RunInProgress(MemoryDesk(replace(settings, seed=own)), supposed, fates).play()
 
 
 def _truth(settings: Settings, mu: Sequence[float], nu: Sequence[Any]) -> Instance:

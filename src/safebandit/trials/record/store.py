@@ -1,4 +1,4 @@
-"""What the tables hold: a trial's state, its units and its log, read from a connection."""
+"""A trial in the tables: the store of a transaction, and its state and its log as they are read."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError, suggest
+from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
-from safebandit.trials.record.events import Event, canonical
-from safebandit.trials.record.state import TrialState
-from safebandit.trials.record.units import Unit
+from safebandit.trials.state import TrialState
+from safebandit.trials.units import Unit
 
 # Events that are read at once.
 PAGE = 1000
 
 
-class UnitsInDatabase:
-    """The units of one trial; what is put is seen at once and written when it is flushed."""
+class DatabaseStore:
+    """The units and the log of one trial; what is put or appended is seen at once, and written when it is flushed."""
 
     def __init__(self, connection: sa.Connection, trial: str) -> None:
         self._connection = connection
@@ -27,9 +27,10 @@ class UnitsInDatabase:
         self._changed: dict[str, Unit] = {}
         self._new: set[str] = set()
         self._found: dict[str, Unit] = {}
+        self.appended: list[Event] = []
 
-    def get(self, id: str) -> Unit | None:
-        """The unit of this id."""
+    def unit(self, id: str) -> Unit | None:
+        """The unit of this id, if it was given an arm."""
         if id not in self._found:
             row = self._connection.execute(_ONE_UNIT, {"of": self._trial, "unit": id}).one_or_none()
             if row is None:
@@ -38,19 +39,30 @@ class UnitsInDatabase:
         return self._found[id]
 
     def put(self, unit: Unit) -> None:
-        """Keep a unit."""
+        """Keep a new unit, or what has changed of it."""
         if unit.id not in self._found:
             self._new.add(unit.id)
         self._found[unit.id] = self._changed[unit.id] = unit
 
-    def all(self) -> Iterable[Unit]:
+    def units(self) -> Iterable[Unit]:
         """Every unit, in the order of their rounds."""
         self.flush()
         wanted = sa.select(units).where(units.c.trial == self._trial).order_by(units.c.round)
         return [_read_unit(row) for row in self._connection.execute(wanted)]
 
+    def event(self, number: int) -> Event:
+        """The event of this number."""
+        if self.appended and number >= self.appended[0].number:
+            return self.appended[number - self.appended[0].number]
+        wanted = sa.select(events).where(events.c.trial == self._trial, events.c.number == number)
+        return Event(*self._connection.execute(wanted).one())
+
+    def append(self, event: Event) -> None:
+        """Keep the event that follows the last one."""
+        self.appended.append(event)
+
     def flush(self) -> None:
-        """Write what has changed."""
+        """Write what has changed of units."""
         rows = {unit.id: self._row(unit) for unit in self._changed.values()}
         if self._new:
             self._connection.execute(units.insert(), [rows[unit] for unit in rows if unit in self._new])
@@ -88,7 +100,7 @@ def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
 
 def load_state(connection: sa.Connection, name: str) -> TrialState:
     """A trial's state as it is kept."""
-    return TrialState.from_row(name, trial_row(connection, name), UnitsInDatabase(connection, name))
+    return TrialState.from_row(name, trial_row(connection, name), DatabaseStore(connection, name))
 
 
 def _read_unit(row: Any) -> Unit:

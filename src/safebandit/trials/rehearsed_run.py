@@ -14,11 +14,13 @@ import numpy as np
 
 from safebandit.core.arms import Counts
 from safebandit.problems import Instance
-from safebandit.trials.record import desk
-from safebandit.trials.record.events import Draft
-from safebandit.trials.record.settings import Settings
-from safebandit.trials.record.state import TrialState
-from safebandit.trials.record.units import UnitsInMemory
+from safebandit.trials import drafts
+from safebandit.trials.engine import Engine
+from safebandit.trials.events import Draft
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.store import MemoryStore
+from safebandit.trials.units import Unit
 
 REASON = "nothing was heard of it"
 
@@ -74,46 +76,52 @@ class Desk(Protocol):
         """Whether the last unit that asked was held, and nothing has happened since."""
 
 
-class DeskInMemory:
-    """The desk of a real trial, without its log."""
+class MemoryDesk:
+    """A trial's state in memory: the drafts of its engine are applied, and not written into a log."""
 
     def __init__(self, settings: Settings) -> None:
         self.state = TrialState("rehearsal", settings)
-        self.units = UnitsInMemory()
-        self._do(desk.create(settings))
+        self.store = MemoryStore()
+        self._do(drafts.create(settings))
 
     def ask(self, unit: str) -> tuple[str | None, bool]:
         """Decide as a trial decides; only what it would note of its reasons is left out."""
-        draft = desk.ask(self.state, unit, explained=False)
+        draft = drafts.ask(self.state, unit, explained=False)
         self._do(draft)
         return draft.body["arm"], draft.body["none_permissible"]
 
     def tell(self, unit: str, reward: float | None, risk: list[float | None] | None) -> None:
         """Say what happened to a unit."""
         told = risk[0] if risk is not None and len(risk) == 1 else risk
-        self._do(desk.tell(self.state, unit, self.units.get(unit), reward, told))
+        self._do(drafts.tell(self.state, self._unit(unit), reward, told))
 
     def give_up(self, unit: str) -> None:
         """No longer wait for a unit's outcome."""
-        self._do(desk.give_up(self.state, unit, self.units.get(unit), REASON))
+        self._do(drafts.give_up(self.state, self._unit(unit), REASON))
 
     @property
     def holds(self) -> bool:
         """Whether the last unit that asked was held, and nothing has happened since."""
         return self.state.held_at is not None
 
+    def _unit(self, id: str) -> Unit:
+        unit = self.store.unit(id)
+        if unit is None:
+            raise LookupError(f"unit {id} has no arm")
+        return unit
+
     def _do(self, draft: Draft | None) -> None:
         if draft is not None:
-            self.state.do(self.state.number + 1, draft.kind, draft.body, self.units)
+            self.state.do(self.state.number + 1, draft.kind, draft.body, self.store)
 
 
 def warm_up(settings: Settings) -> None:
     """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
-    practice = DeskInMemory(settings)
-    draft = desk.ask(practice.state, "1")
-    practice.state.do(2, draft.kind, draft.body, practice.units)
-    if draft.kind == "asked":
-        practice.tell("1", 0.0, [0.0] * len(settings.risks))
+    practice = Engine(TrialState("practice", settings), MemoryStore())
+    practice.create(actor="practice")
+    if not practice.ask("1", actor="practice").held:
+        risks = dict.fromkeys(settings.risks, 0.0)
+        practice.tell("1", reward=0.0, risk=risks, actor="practice")
 
 
 class Run(NamedTuple):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from safebandit.problems.limits import show_alpha
+from safebandit.trials.events import Event
 from safebandit.trials.outcomes import outcome_names
-from safebandit.trials.record.events import Event
-from safebandit.trials.record.settings import Settings
+from safebandit.trials.settings import Settings
 
 KINDS = (
     "created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed", "recounted",
 )  # fmt: skip
 
 
-def said(event: Event, risks: tuple[str, ...]) -> str:
+def describe(event: Event, risks: tuple[str, ...]) -> str:
     """An event in words."""
     content = event.content
     reason = f" ({content['reason']})" if "reason" in content else ""
     match event.kind:
         case "created":
-            text = _said_created(Settings.from_dict(content["settings"]))
+            text = _describe_settings(Settings.from_dict(content["settings"]))
         case "asked":
             text = f"unit {content['unit']} was given {content['arm']} in round {content['round']}: {content['why']}"
         case "held":
@@ -42,7 +42,7 @@ def said(event: Event, risks: tuple[str, ...]) -> str:
     return text
 
 
-def _said_created(settings: Settings) -> str:
+def _describe_settings(settings: Settings) -> str:
     arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
     return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}"
 

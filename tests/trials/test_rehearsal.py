@@ -10,9 +10,10 @@ import pytest
 import safebandit as sb
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.rehearsal import Rehearsal, rehearse
-from safebandit.trials.record.rehearsed_run import REASON, DeskInMemory, RunInProgress, Supposition, draw_fates
+from safebandit.trials.record.store import DatabaseStore
 from safebandit.trials.record.verification import verify
+from safebandit.trials.rehearsal import Rehearsal, rehearse
+from safebandit.trials.rehearsed_run import REASON, MemoryDesk, RunInProgress, Supposition, draw_fates
 
 MU, NU = [0.3, 0.5, 0.6], [0.1, 0.2, 0.4]
 
@@ -29,17 +30,17 @@ class LedgerDesk:
         self.holds = False
 
     def ask(self, unit: str) -> tuple[str | None, bool]:
-        given = self.writing.ask("knee", unit, actor="desk")
+        given = self.writing.trial("knee").ask(unit, actor="desk")
         self.holds = given.held
         return given.arm, "no arm is permissible" in given.why
 
     def tell(self, unit: str, reward: float | None, risk: list[float | None] | None) -> None:
         told = risk[0] if risk is not None and len(risk) == 1 else risk
-        assert self.writing.tell("knee", unit, reward=reward, risk=told, actor="desk").new
+        assert self.writing.trial("knee").tell(unit, reward=reward, risk=told, actor="desk").new
         self.holds = False
 
     def give_up(self, unit: str) -> None:
-        assert self.writing.give_up("knee", unit, reason=REASON, actor="desk").new
+        assert self.writing.trial("knee").give_up(unit, reason=REASON, actor="desk").new
         self.holds = False
 
 
@@ -57,7 +58,7 @@ def test_a_run_is_the_trial_that_a_ledger_would_keep_bit_for_bit(given, nu, tmp_
     instance = sb.Instance.bernoulli(MU, nu, given.get("alpha", 0.3), arms=chosen.arms, allow_infeasible=True)
     supposed = Supposition(instance, 60, 2, 4, 0.15, 0.1, 9)
     fates = draw_fates(supposed, np.random.default_rng(3))
-    desk = DeskInMemory(chosen)
+    desk = MemoryDesk(chosen)
     rehearsed = RunInProgress(desk, supposed, fates).play()
     with Ledger(tmp_path / "trials.db") as ledger:
         with ledger.writing() as writing:
@@ -66,13 +67,11 @@ def test_a_run_is_the_trial_that_a_ledger_would_keep_bit_for_bit(given, nu, tmp_
         state = ledger.state("knee")
         assert verify(ledger, "knee").holds
         with ledger.reading() as connection:
-            from safebandit.trials.record.kept import UnitsInDatabase
-
-            units = list(UnitsInDatabase(connection, "knee").all())
+            units = list(DatabaseStore(connection, "knee").units())
     for mine, theirs in zip(rehearsed, kept, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert rehearsed.given_up > 0
-    assert units == list(desk.units.all())
+    assert units == list(desk.store.units())
     assert state.allocator.to_bytes() == desk.state.allocator.to_bytes()
     assert state.allocator.position == desk.state.allocator.position
     counted = ("number", "units", "decisions", "waiting", "version", "status", "held_at")

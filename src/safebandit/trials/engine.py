@@ -1,0 +1,131 @@
+"""The engine of a trial: a request is checked against the state, written as an event, and applied.
+
+A trial in memory and a trial in a database are this engine on another store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from safebandit.errors import TrialError
+from safebandit.trials import drafts
+from safebandit.trials.events import Draft, now, seal
+from safebandit.trials.state import TrialState
+from safebandit.trials.store import Store
+from safebandit.trials.texts import check_text, read_unit_id
+from safebandit.trials.units import Unit
+
+# Who acts where no person does.
+SOFTWARE = "safebandit"
+
+
+class Allocation(NamedTuple):
+    """The answer to `ask`: the unit's arm, or None and why; `new` is False where nothing was decided just now, because
+    the unit has an arm already or the trial still holds.
+    """
+
+    unit: str
+    arm: str | None
+    why: str
+    round: int
+    event: int
+    new: bool
+
+    @property
+    def id(self) -> str:
+        """The unit's id, under which its outcome is told."""
+        return self.unit
+
+    @property
+    def held(self) -> bool:
+        """Whether no arm was given."""
+        return self.arm is None
+
+
+class Receipt(NamedTuple):
+    """The answer to anything else that is written: the trial's last event, and whether this request added it."""
+
+    event: int
+    new: bool
+
+
+class Engine:
+    """One trial. Every request is checked before anything changes: one that is refused leaves no trace."""
+
+    def __init__(self, state: TrialState, store: Store) -> None:
+        self.state = state
+        self.store = store
+
+    def create(self, *, actor: str) -> Receipt:
+        """Begin the trial."""
+        return self.append(drafts.create(self.state.settings), actor)
+
+    def ask(self, id: str | int, *, actor: str) -> Allocation:
+        """Give a unit its arm; the one that it has already, if it has one."""
+        unit = read_unit_id(id)
+        # Before anything is decided: a decision that is then refused would have moved the random numbers.
+        check_text("actor", actor)
+        found = self.store.unit(unit)
+        if found is not None:
+            return self._decided(found.asked_at)
+        if self.state.held_at is not None and self.state.status == "open":
+            # Nothing has happened since that could change it: asking again is no new evidence.
+            return self._decided(self.state.held_at)._replace(unit=unit)
+        draft = drafts.ask(self.state, unit)
+        done = self.append(draft, actor)
+        return _answer(draft.body, done.event, new=True)
+
+    def tell(self, id: str | int, *, reward: Any = None, risk: Any = None, actor: str) -> Receipt:
+        """Say what happened to a unit: reward and risk together, or each when it is known."""
+        return self.append(drafts.tell(self.state, self._unit(id), reward, risk), actor)
+
+    def correct(self, id: str | int, *, reason: str, reward: Any = None, risk: Any = None, actor: str) -> Receipt:
+        """Put another outcome in the place of one that was told."""
+        return self.append(drafts.correct(self.state, self._unit(id), reward, risk, reason), actor)
+
+    def give_up(self, id: str | int, *, reason: str, actor: str) -> Receipt:
+        """No longer wait for a unit's outcome."""
+        return self.append(drafts.give_up(self.state, self._unit(id), reason), actor)
+
+    def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
+        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+        return self.append(drafts.amend(self.state, reason, changes), actor)
+
+    def set_status(self, change: str, *, reason: str, actor: str) -> Receipt:
+        """`pause`, `resume` or `close` the trial."""
+        return self.append(drafts.set_status(self.state, change, reason), actor)
+
+    def ready(self) -> Engine:
+        """Before anything else is written: note in the log that outcomes were counted anew, if other formulas had."""
+        if self.state.recounted:
+            self.append(drafts.recount(self.state), SOFTWARE)
+        return self
+
+    def append(self, draft: Draft | None, actor: str) -> Receipt:
+        """Write a draft that was checked, and do what it says; nothing where there is none."""
+        state = self.state
+        if draft is None:
+            return Receipt(state.number, False)
+        check_text("actor", actor)
+        # A clock that was set back does not put an event before the one that it follows.
+        time = max(now(), state.time)
+        event = seal(state.name, state.number + 1, time, actor, draft.kind, draft.body, state.hash)
+        # As `apply` does, without reading again what was written just now.
+        state.do(event.number, draft.kind, draft.body, self.store)
+        state.hash, state.time = event.hash, event.time
+        self.store.append(event)
+        return Receipt(event.number, True)
+
+    def _unit(self, id: str | int) -> Unit:
+        unit = self.store.unit(read_unit_id(id))
+        if unit is None:
+            raise TrialError(f"no unit {read_unit_id(id)!r} was given an arm; ask for it first")
+        return unit
+
+    def _decided(self, number: int) -> Allocation:
+        return _answer(self.store.event(number).content, number, new=False)
+
+
+def _answer(content: Mapping[str, Any], number: int, *, new: bool) -> Allocation:
+    return Allocation(content["unit"], content["arm"], content["why"], content["round"], number, new)

@@ -1,0 +1,91 @@
+"""Requests that share one transaction: the engines of the trials that they touch, each on a store of the database."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import sqlalchemy as sa
+
+from safebandit.errors import ConflictError
+from safebandit.trials.engine import Engine, Receipt
+from safebandit.trials.record.database import events, trials
+from safebandit.trials.record.store import DatabaseStore, load_state, no_trial
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.texts import check_name, check_text
+
+
+class Transaction:
+    """The requests of one transaction. A trial that is touched is locked until the end."""
+
+    def __init__(self, connection: sa.Connection, states: OrderedDict[str, TrialState]) -> None:
+        self._connection = connection
+        self._states = states
+        self._engines: dict[str, Engine] = {}
+        self._stores: dict[str, DatabaseStore] = {}
+
+    def create(self, name: str, settings: Settings, *, actor: str) -> Receipt:
+        """Begin a trial; the same again changes nothing, another one of this name is refused."""
+        check_name(name)
+        check_text("actor", actor)
+        if settings.policy_value is not None:
+            # The record keeps its text, which must be one that can be read.
+            settings = Settings.from_dict(settings.to_dict()).checked()
+        state = TrialState(name, settings)
+        if name not in self._engines and self._insert(state):
+            return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
+        there = self.trial(name)
+        if there.store.event(1).content["settings"] == settings.to_dict():
+            return Receipt(there.state.number, False)
+        raise ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
+
+    def trial(self, name: str) -> Engine:
+        """A trial's engine, with its state from memory if nobody else has written to the trial."""
+        if name in self._engines:
+            return self._engines[name]
+        # FOR UPDATE locks the row on PostgreSQL; SQLite, which has no such words, is locked as a whole.
+        columns = sa.select(trials.c.number, trials.c.hash).where(trials.c.name == name).with_for_update()
+        row = self._connection.execute(columns).one_or_none()
+        if row is None:
+            raise no_trial(self._connection, name)
+        state = self._states.pop(name, None)
+        if state is None or (state.number, state.hash) != (row.number, row.hash):
+            state = load_state(self._connection, name)
+        return self._begin(state, DatabaseStore(self._connection, name)).ready()
+
+    def flush(self) -> None:
+        """Write all that was added, once."""
+        written = {name: store for name, store in self._stores.items() if store.appended}
+        for name in written:
+            self._connection.execute(_UPDATE_TRIAL, {"trial": name, **self._engines[name].state.to_row()})
+        added = [event._asdict() for store in written.values() for event in store.appended]
+        if added:
+            self._connection.execute(events.insert(), added)
+        for store in written.values():
+            store.flush()
+        self._states.update({name: engine.state for name, engine in self._engines.items()})
+
+    def forget(self) -> None:
+        """Drop the states in memory that this transaction used."""
+        for name in self._engines:
+            self._states.pop(name, None)
+
+    def _insert(self, state: TrialState) -> bool:
+        """Insert a new trial at once, because units and events that follow refer to it; False if there is one."""
+        try:
+            with self._connection.begin_nested():
+                self._connection.execute(trials.insert(), {"name": state.name, **state.to_row()})
+        except sa.exc.IntegrityError:
+            return False
+        return True
+
+    def _begin(self, state: TrialState, store: DatabaseStore) -> Engine:
+        self._engines[state.name], self._stores[state.name] = Engine(state, store), store
+        return self._engines[state.name]
+
+
+_UPDATE_TRIAL = (
+    trials.update()
+    .where(trials.c.name == sa.bindparam("trial"))
+    .values({column.name: sa.bindparam(column.name) for column in trials.c if column.name != "name"})
+)

@@ -1,0 +1,248 @@
+"""A trial done again from its log: every hash, whether each event was allowed, and every decision made again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from safebandit.errors import ConflictError, SafebanditError
+from safebandit.sources import formulas_hash
+from safebandit.trials import drafts, version_0_1_0
+from safebandit.trials.events import NOTHING, Draft, Event, canonical
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.store import MemoryStore
+from safebandit.trials.units import Unit
+from safebandit.version import __version__
+
+DECISIONS = ("asked", "held")
+_CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
+
+
+class Verification(NamedTuple):
+    """How many events were read, the hash of the last, and the first that fails with what is wrong (None: all hold).
+
+    Of the `decisions`, all were made again but `unrepeated`: random ones that only version 0.1.0 can make again.
+    """
+
+    trial: str
+    events: int
+    decisions: int
+    unrepeated: int
+    hash: str
+    failed: int | None
+    problem: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything is as it was written."""
+        return self.problem is None
+
+
+class Difference(NamedTuple):
+    """A decision that comes out otherwise when it is made again: its event, its unit, and both arms (None: held)."""
+
+    event: int
+    unit: str
+    logged: str | None
+    recomputed: str | None
+
+
+class Replay:
+    """A trial's log, read event by event.
+
+    `like` are settings with a policy that has no text of its own. Without `decide`, decisions are not made again: that
+    they were allowed is checked all the same.
+    """
+
+    def __init__(self, name: str, *, like: Settings | None = None, decide: bool = True) -> None:
+        self.name = name
+        self.state: TrialState | None = None
+        self.store = MemoryStore()
+        self.differences: list[Difference] = []
+        self.formulas = {formulas_hash()}
+        self.number, self.hash, self.decisions, self.unrepeated = 0, NOTHING, 0, 0
+        # Whether the random numbers are where the log leads to: not after a decision that was not made again.
+        self.certain = True
+        # Other formulas note in the log that they count anew, before they write anything else.
+        self.formulas_in_force: str | None = None
+        self._newer = False
+        self._like = like
+        self._decide = decide
+
+    def read(self, event: Event) -> str | None:
+        """Do what an event says; what is wrong with it, if anything."""
+        problem = self._chain_problem(event)
+        if problem is not None:
+            return problem
+        try:
+            content = event.content
+            problem = self._begin(event, content) if self.state is None else self._allowed(self.state, event, content)
+            if self.state is not None:
+                self.state.apply(event, self.store)
+        except (SafebanditError, LookupError, TypeError, ValueError, AttributeError) as mistake:
+            return f"event {event.number} cannot be replayed: {mistake}"
+        self.number, self.hash = event.number, event.hash
+        self.decisions += event.kind in DECISIONS
+        if "formulas" in content:
+            self.formulas.add(content["formulas"])
+            self.formulas_in_force = content["formulas"]
+        self._newer = self._newer or ("stream" in content and not version_0_1_0.decided(content))
+        return problem
+
+    def verify(self, events: Iterable[Event], *, after: Callable[[int], None] | None = None) -> Verification:
+        """Read all events up to the first that fails; `after` is called after each."""
+        for event in events:
+            read = self._summary()
+            problem = self.read(event)
+            if problem is not None:
+                return read._replace(failed=event.number, problem=problem)
+            if after is not None:
+                after(event.number)
+        return self._summary()
+
+    def end_problem(self, kept: Mapping[str, Any], expected: str | None = None) -> str | None:
+        """What is wrong with a state that is kept beside the log that was read."""
+        if self.state is None:
+            return "the log is empty"
+        if (kept["number"], kept["hash"]) != (self.number, self.hash):
+            return f"the log ends with event {self.number}, but event {kept['number']} was written: the end is missing"
+        if expected is not None and expected != self.hash:
+            return f"the last event has the hash {self.hash}, but {expected} was expected"
+        if not self.certain:
+            self.state.allocator.position = tuple(json.loads(kept["state"])["position"])
+        mine = self.state.to_row()
+        written = bytes(kept.get("memory", b""))[: len(formulas_hash())].decode("ascii", "replace")
+        if written != formulas_hash() and written in self.formulas:
+            # Counted by formulas that were in force before: it will be counted anew when it is next used.
+            del mine["memory"]
+        different = sorted(key for key in kept if key in mine and kept[key] != mine[key])
+        if different:
+            return f"the state kept beside the log ({', '.join(different)}) is not what the log gives"
+        return None
+
+    def _summary(self) -> Verification:
+        return Verification(self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None)
+
+    def _chain_problem(self, event: Event) -> str | None:
+        number = self.number + 1
+        if event.number != number:
+            return f"event {number} is missing: the log goes on with event {event.number}"
+        if event.trial != self.name or event.previous != self.hash:
+            return f"event {number} does not follow the event before it: its link names another hash"
+        try:
+            same = event.as_hashed == event.hash
+        except (TypeError, ValueError):
+            same = False
+        return None if same else f"event {number} was changed: its content does not give its hash"
+
+    def _begin(self, event: Event, content: Mapping[str, Any]) -> str | None:
+        if event.kind != "created":
+            return f"event {event.number} should be the trial's creation, but is of kind {event.kind!r}"
+        self.state = TrialState(event.trial, Settings.from_dict(content["settings"], like=self._like).checked())
+        return None
+
+    def _allowed(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
+        """Whether the request that the event was written for gives this event again."""
+        if event.kind in DECISIONS:
+            self._check_asking(state, content)
+            if self._decide:
+                return self._decision_problem(state, event, content)
+            self._go_on_from(state, content)
+            return None
+        if event.kind == "recounted":
+            return self._recount_problem(state, event, content)
+        draft = self._draft(state, event.kind, content)
+        if draft is not None and not _different(draft, event, content):
+            return None
+        return f"event {event.number} is not what a trial writes: nothing that was asked for then gives it"
+
+    def _recount_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
+        if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
+            return f"event {event.number} goes on at another place of the random stream than the log leads to"
+        self.certain = self.certain or "stream" in content
+        return None
+
+    def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
+        """Whether a decision was due, and the arm one that could be given."""
+        if self.store.unit(content["unit"]) is not None:
+            raise ConflictError(f"unit {content['unit']!r} has an arm already")
+        if state.held_at is not None:
+            raise ConflictError(f"the trial holds since event {state.held_at}, and nothing has happened since")
+        drafts.check_open(state)
+        if self._newer and version_0_1_0.decided(content):
+            raise ConflictError("version 0.1.0 decided after a newer version")
+        due: dict[str, Any] = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
+        due |= {"policy": state.settings.policy, "formulas": self.formulas_in_force}
+        for name, value in due.items():
+            if content[name] != value:
+                raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
+        arm, arms = content["arm"], state.allocator.arms
+        if arm is not None and not state.allocator.memory.arms["available"][arms.index(arm)]:
+            raise ConflictError(f"{arm!r} had as many pending units as the trial allows")
+
+    def _go_on_from(self, state: TrialState, content: Mapping[str, Any]) -> None:
+        self.certain = False
+        state.allocator.position = version_0_1_0.stream_words(content) or state.allocator.position
+
+    def _decision_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
+        older = version_0_1_0.decided(content)
+        words = version_0_1_0.stream_words(content) or state.allocator.position
+        if self.certain and not older and state.allocator.position != words:
+            return f"event {event.number} was decided at another place of the random stream than the log leads to"
+        state.allocator.position = words
+        draft = drafts.ask(state, content["unit"])
+        different = _different(draft, event, content)
+        # How many random numbers version 0.1.0 took is not known.
+        self.certain = not different and not older
+        if older and (different or content["stream"] is None) and version_0_1_0.may_have_drawn(state, draft, content):
+            self.unrepeated += 1
+            return None
+        if not different:
+            return None
+        self.differences.append(Difference(event.number, content["unit"], content["arm"], draft.body["arm"]))
+        problem = f"event {event.number} is not what its decision gives when it is made again: {different} differ"
+        if content["formulas"] != formulas_hash():
+            problem += f" (it was decided by formulas {content['formulas']} of safebandit {content['software']}, these "
+            problem += f"are {formulas_hash()} of {__version__})"
+        return problem
+
+    def _draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft | None:
+        """The draft of the request that an event was written for."""
+        if kind == "amended":
+            return drafts.amend(state, content["reason"], content["changes"])
+        if kind in _CHANGES:
+            return drafts.set_status(state, _CHANGES[kind], content["reason"])
+        if kind not in ("told", "corrected", "given up"):
+            raise ConflictError(f"an event of the kind {kind!r} cannot be there")
+        unit = self._unit(content["unit"])
+        if kind == "given up":
+            return drafts.give_up(state, unit, content["reason"])
+        reward, *risks = content["outcome"]
+        risk = risks[0] if len(risks) == 1 else risks
+        if kind == "told":
+            return drafts.tell(state, unit, reward, risk)
+        return drafts.correct(state, unit, reward, risk, content["reason"])
+
+    def _unit(self, id: str) -> Unit:
+        unit = self.store.unit(id)
+        if unit is None:
+            raise ConflictError(f"unit {id!r} is told of, but was never given an arm")
+        return unit
+
+
+def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
+    """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
+    mine = {**draft.body, **{key: content[key] for key in ("software", "formulas") if key in content}}
+    older = event.kind in DECISIONS and version_0_1_0.decided(content)
+    if older:
+        mine["stream"] = content["stream"]
+    if older or content.get("software", __version__) != __version__:
+        # Another version may say the same in other words, or say more.
+        mine = {key: value for key, value in mine.items() if key in content}
+        mine |= {key: content[key] for key in ("why",) if key in content}
+    if draft.kind == event.kind and canonical(mine) == event.body:
+        return ""
+    parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))
+    return ", ".join(parts) or "kind"

@@ -1,0 +1,121 @@
+"""What version 0.1.0 wrote, as far as it can be read exactly.
+
+It decided with a speed-up that had a part in which random numbers were drawn, and noted the place of the random stream
+as [words, bar, work]. So a decision of it that drew nothing can be made again, and one that drew mostly cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from safebandit.core.policies import policy_from_text
+from safebandit.errors import TrialError
+from safebandit.trials import drafts
+from safebandit.trials.engine import SOFTWARE, Engine
+from safebandit.trials.events import Draft
+from safebandit.trials.settings import Settings
+from safebandit.trials.state import TrialState
+from safebandit.trials.store import MemoryStore
+
+VERSION = "0.1.0"
+
+
+def decided(content: Mapping[str, Any]) -> bool:
+    """Whether version 0.1.0 made this decision."""
+    stream = content["stream"]
+    return stream is None or isinstance(stream[0], list)
+
+
+def stream_words(content: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Where the random numbers were when this decision was made; None where that was not noted."""
+    stream = content["stream"]
+    return None if stream is None else tuple(stream[0] if decided(content) else stream)
+
+
+def may_have_drawn(state: TrialState, draft: Draft, content: Mapping[str, Any]) -> bool:
+    """Whether a random decision of version 0.1.0 could come out so, where this draft of it comes out otherwise.
+
+    Drawn indices are other ones now. Where indices are not drawn, they must be the same, and the arm one of those
+    that a tie or a mixture is drawn from.
+    """
+    if draft.body["propensities"] == "exact":
+        return False
+    if _draws_indices(state):
+        return True
+    mine, theirs = draft.body["arms"], content.get("arms", draft.body["arms"])
+    same = mine.keys() == theirs.keys() and all(_computed(mine[arm]) == _computed(theirs[arm]) for arm in mine)
+    chance = draft.body["held_propensity"] if content["arm"] is None else mine[content["arm"]]["propensity"]
+    return same and chance > 0
+
+
+def _computed(arm: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arm.items() if key != "propensity"}
+
+
+def _draws_indices(state: TrialState) -> bool:
+    """Whether an arm's indices are others at another place of the random stream."""
+    allocator = state.allocator
+    place = allocator.position
+    seen = []
+    for shift in (0, 1):
+        allocator.position = (place[0] ^ shift, *place[1:])
+        decision = allocator.consider(state.round)
+        seen.append(np.column_stack([decision.indices, decision.bounds]))
+    allocator.position = place
+    return not np.array_equal(seen[0], seen[1], equal_nan=True)
+
+
+def read_saved(document: Mapping[str, Any], *, name: str, policy: Any) -> tuple[TrialState, MemoryStore]:
+    """A trial that `Trial.to_json` of version 0.1.0 saved: its units and outcomes in their order, exactly.
+
+    That file has neither times nor reasons: events have the time of reading. A hold is read where it stood when
+    something was told; version 0.1.0 drew again at every question.
+    """
+    if document.get("version") != VERSION:
+        raise TrialError(f"the trial was saved by version {document.get('version')}; go on with that version")
+    store = MemoryStore()
+    engine = Engine(TrialState(name, _settings(document, policy)), store)
+    created = drafts.create(engine.state.settings)
+    engine.append(Draft("created", {**created.body, "software": VERSION, "formulas": None}), SOFTWARE)
+    log = document["log"]
+    for event, following in zip(log, [*log[1:], None], strict=True):
+        if event["event"] == "told":
+            engine.tell(event["id"], reward=event.get("reward"), risk=event.get("risk"), actor=SOFTWARE)
+        elif event["event"] == "asked" or following is None or following["event"] == "told":
+            engine.append(_decision(engine.state, event), SOFTWARE)
+    engine.state.allocator.position = tuple(document["stream"])
+    engine.state.recounted = True
+    engine.ready()
+    return engine.state, store
+
+
+def _settings(document: Mapping[str, Any], policy: Any) -> Settings:
+    given = policy or document["policy"]
+    # An arm of a policy was saved as #2 where it had been given by its number.
+    chosen = policy_from_text(given) if isinstance(given, str) and "#" in given else given
+    return Settings.read(
+        document["arms"], document["alpha"], policy=chosen, seed=document["seed"], risks=document.get("risks")
+    )  # fmt: skip
+
+
+def _decision(state: TrialState, event: Mapping[str, Any]) -> Draft:
+    """A decision of which only the arm was kept."""
+    arm = event.get("arm")
+    if arm is not None and event["id"] != state.round:
+        raise TrialError(f"unit {event['id']!r} does not follow unit {state.round - 1}")
+    body = {
+        "unit": str(state.round),
+        "round": state.round,
+        "decision": state.decisions + 1,
+        "arm": arm,
+        "why": f"decided by version {VERSION}, which saved no reasons",
+        "version": state.version,
+        "policy": state.settings.policy,
+        "software": VERSION,
+        "formulas": None,
+        "stream": None,
+    }
+    return Draft("asked" if arm is not None else "held", body)
