@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import Counts, Numbers, new_memory
+from safebandit.core.arms import Counts, Numbers
 from safebandit.core.dispatch import compiled
-from safebandit.core.kernels import Costs, empty_trials, kernels_for
+from safebandit.core.kernels import Costs, empty_trials, kernels_for, memory_for
 from safebandit.core.laws import draw_reward, draw_risk
-from safebandit.core.policies import sizes
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import trial_streams
 from safebandit.problems import Instance
@@ -41,7 +40,7 @@ def played_arms(instance: Instance, policy: str, *, horizon: int) -> Counts:
     """The arms that a policy plays in trial 0, in order: read off costs that name the arm."""
     ready, count, rounds = ready_for(policy, instance), len(instance.mu), min(horizon, FOLLOWED)
     random, search = trial_streams(SEED, 0, count), search_for(ready)
-    memory = new_memory(random.keys[None], random.policy, instance.limits, sizes(ready, count, len(instance.limits)))
+    memory = memory_for(ready, random.keys[None], random.policy, instance.limits)
     out = empty_trials(1, rounds, count, len(instance.limits))
     costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
     work, notes = (np.zeros(shape, kind) for shape, kind in zip(((1, count), 1), notes_of(search), strict=True))

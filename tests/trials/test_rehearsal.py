@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import safebandit as sb
+from safebandit.core.laws import draw
+from safebandit.core.streams import trial_streams
 from safebandit.errors import InstanceError, SimulationError
-from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.store import DatabaseStore
-from safebandit.trials.record.verification import verify
 from safebandit.trials.rehearsal import Rehearsal, rehearse
-from safebandit.trials.rehearsed_run import REASON, MemoryDesk, RunInProgress, Supposition, draw_fates
+from safebandit.trials.settings import Settings
 
 MU, NU = [0.3, 0.5, 0.6], [0.1, 0.2, 0.4]
 
@@ -22,60 +22,97 @@ def settings(policy: str = "docb", **given: object) -> Settings:
     return Settings.read(["placebo", "low", "high"], **{"alpha": 0.3, "policy": policy, "seed": 5, **given})
 
 
-class LedgerDesk:
-    """The desk of a real trial: every step is an event in a database."""
+def rehearsed_by_hand(chosen, instance, scenario, seed):  # noqa: C901
+    """Run 0 as a live trial that is asked and told step by step: what the compiled loop must come to, bit for bit."""
+    trial = sb.Trial(chosen.arms, chosen.limits, chosen.policy, seed=seed, risks=chosen.risks,
+                     pending_cap=chosen.pending_cap, lost=chosen.lost)  # fmt: skip
+    streams = trial_streams(seed, 0, len(chosen.arms) + 1)
+    lots = np.random.Generator(np.random.SFC64())
+    lots.bit_generator.state = {
+        **lots.bit_generator.state, "state": {"state": np.array([int(word) for word in streams.arms[-1]], np.uint64)}
+    }  # fmt: skip
+    heard = [(lots.random() >= scenario.missing, lots.random() >= scenario.missing_risk) for _ in range(scenario.units)]
+    due, queue, now, holds = defaultdict(list), deque(), 0, False
+    plays, harms, rewards = np.zeros(len(chosen.arms), int), np.zeros((len(chosen.risks), len(chosen.arms))), 0.0
+    waited, waits, given_up, held_after = 0, 0, 0, -1
+    while now < scenario.units or due:
+        now += 1
+        for unit, told in due.pop(now, ()):
+            holds = False
+            if told is None:
+                given_up += 1
+                trial.give_up(unit, reason="nothing was heard of it")
+            else:
+                trial.tell(unit, **told)
+        if now <= scenario.units:
+            queue.append(now)
+        while queue and not holds:
+            answer = trial.ask(queue[0])
+            if answer.held:
+                holds = True
+                if "no arm is permissible" in answer.why and held_after < 0:
+                    held_after = int(plays.sum())
+                break
+            arrived = queue.popleft()
+            waits += now - arrived
+            k = chosen.arms.index(answer.arm)
+            reward, *risks = draw(instance.law, k, streams.arms[k])
+            plays[k] += 1
+            harms[:, k] += risks
+            rewards += reward
+            told = dict(zip(chosen.risks, risks, strict=True))
+            reward_heard, risk_heard = heard[arrived - 1][0], all(heard[arrived - 1])
+            if reward_heard and risk_heard and scenario.reward_delay == scenario.risk_delay:
+                due[now + 1 + scenario.reward_delay].append((arrived, {"reward": reward, "risk": told}))
+                continue
+            if reward_heard:
+                due[now + 1 + scenario.reward_delay].append((arrived, {"reward": reward}))
+            if risk_heard:
+                due[now + 1 + scenario.risk_delay].append((arrived, {"risk": told}))
+            if not (reward_heard and risk_heard):
+                due[now + 1 + scenario.give_up_after].append((arrived, None))
+        waited += bool(queue) and queue[-1] == now
+    return plays, harms, rewards, waited, waits, len(queue), given_up, held_after
 
-    def __init__(self, ledger: Ledger, writing: object) -> None:
-        self.ledger, self.writing = ledger, writing
-        self.holds = False
 
-    def ask(self, unit: str) -> tuple[str | None, bool]:
-        given = self.writing.trial("knee").ask(unit, actor="desk")
-        self.holds = given.held
-        return given.arm, "no arm is permissible" in given.why
-
-    def tell(self, unit: str, reward: float | None, risk: list[float | None] | None) -> None:
-        told = risk[0] if risk is not None and len(risk) == 1 else risk
-        assert self.writing.trial("knee").tell(unit, reward=reward, risk=told, actor="desk").new
-        self.holds = False
-
-    def give_up(self, unit: str) -> None:
-        assert self.writing.trial("knee").give_up(unit, reason=REASON, actor="desk").new
-        self.holds = False
+TWO_RISKS = [NU, [0.1, 0.3, 0.1]]
 
 
 @pytest.mark.parametrize(
-    ("given", "nu"),
+    ("given", "truth", "clocks"),
     [
-        ({"policy": "tsbu"}, NU),
-        ({"policy": "docb", "lost": "ignore", "pending_cap": 3}, NU),
-        ({"policy": "joint-dirichlet", "alpha": 0.15}, NU),
-        ({"policy": "tsbu", "alpha": [0.3, 0.2], "risks": ["toxicity", "nausea"]}, [NU, [0.1, 0.3, 0.1]]),
+        ({"policy": "tsbu"}, sb.Instance.bernoulli(MU, NU, 0.3, correlation=0.3), (2, 4, 0.15, 0.1, 9)),
+        ({"lost": "ignore", "pending_cap": 3}, sb.Instance.bernoulli(MU, NU, 0.3), (3, 3, 0.1, 0.2, 5)),
+        ({"policy": "joint-dirichlet", "alpha": 0.15}, sb.Instance.beta(MU, NU, 0.3, deviation=0.2), (4, 1, 0, 0.2, 7)),
+        (
+            {"policy": "tsbu", "alpha": [0.3, 0.2], "risks": ["toxicity", "nausea"]},
+            sb.Instance.bernoulli(MU, TWO_RISKS, [0.3, 0.2]), (0, 2, 0.1, 0.1, 4),
+        ),
+        ({"policy": "docb:when_none=placebo", "alpha": 0.05}, sb.Instance.bernoulli(MU, NU, 0.3), (1, 1, 0.0, 0.0, 9)),
     ],
-)
-def test_a_run_is_the_trial_that_a_ledger_would_keep_bit_for_bit(given, nu, tmp_path):
-    chosen = settings(**given)
-    instance = sb.Instance.bernoulli(MU, nu, given.get("alpha", 0.3), arms=chosen.arms, allow_infeasible=True)
-    supposed = Supposition(instance, 60, 2, 4, 0.15, 0.1, 9)
-    fates = draw_fates(supposed, np.random.default_rng(3))
-    desk = MemoryDesk(chosen)
-    rehearsed = RunInProgress(desk, supposed, fates).play()
-    with Ledger(tmp_path / "trials.db") as ledger:
-        with ledger.writing() as writing:
-            writing.create("knee", chosen, actor="desk")
-            kept = RunInProgress(LedgerDesk(ledger, writing), supposed, fates).play()
-        state = ledger.state("knee")
-        assert verify(ledger, "knee").holds
-        with ledger.reading() as connection:
-            units = list(DatabaseStore(connection, "knee").units())
-    for mine, theirs in zip(rehearsed, kept, strict=True):
+)  # fmt: skip
+def test_a_run_is_the_live_trial_that_is_asked_and_told_the_same(given, truth, clocks):
+    chosen, delays = (
+        settings(**given),
+        dict(zip(("reward_delay", "risk_delay", "missing", "missing_risk", "give_up_after"), clocks, strict=True)),
+    )
+    found = rehearse(chosen, instance=truth, units=60, times=2, seed=11, **delays)
+    by_hand = rehearsed_by_hand(chosen, truth, found.scenario, 11)
+    for mine, theirs in zip(found.runs, by_hand, strict=True):
+        np.testing.assert_array_equal(mine[0], theirs)
+
+
+def test_the_number_of_workers_changes_nothing():
+    one, three = (rehearse(settings("tsbu"), mu=MU, nu=NU, units=40, times=7, delay=3, workers=n) for n in (1, 3))
+    for mine, theirs in zip(one.runs, three.runs, strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    assert rehearsed.given_up > 0
-    assert units == list(desk.store.units())
-    assert state.allocator.to_bytes() == desk.state.allocator.to_bytes()
-    assert state.allocator.position == desk.state.allocator.position
-    counted = ("number", "units", "decisions", "waiting", "version", "status", "held_at")
-    assert [getattr(state, name) for name in counted] == [getattr(desk.state, name) for name in counted]
+
+
+def test_arms_of_other_names_are_not_mistaken_for_the_trials():
+    with pytest.raises(InstanceError, match=r"arms must be those of the trial \(placebo, low, high\), got low"):
+        rehearse(settings(), instance=sb.Instance.bernoulli(MU, NU, 0.3, arms=["low", "placebo", "high"]))
+    with pytest.raises(InstanceError, match="give either"):
+        rehearse(settings(), mu=MU, nu=NU, instance="drug-trial")
 
 
 @pytest.mark.parametrize("policy", ["tsbu", "docb"])
@@ -100,9 +137,9 @@ def test_waiting_by_hand():
     found = rehearse(
         Settings.read(2, alpha=0.5, policy="docb", seed=1), mu=[0, 0], nu=[0, 0], units=6, times=3, delay=3
     )  # fmt: skip
-    for run in found.runs:
-        assert (run.waited, run.waits, run.without_arm, run.held_after) == (4, 2 + 2 + 4 + 3, 0, -1)
-        assert sorted(run.plays) == [2, 4]
+    for name, expected in {"waited": 4, "waits": 2 + 2 + 4 + 3, "without_arm": 0, "held_after": -1}.items():
+        assert getattr(found.runs, name).tolist() == [expected] * 3
+    assert np.sort(found.plays).tolist() == [[2, 4]] * 3
 
 
 def test_a_delay_of_nothing_makes_nobody_wait():
@@ -157,7 +194,7 @@ def test_the_same_seed_gives_the_same_runs_and_more_runs_begin_alike():
     np.testing.assert_array_equal(few.harms, more.harms[:4])
     assert few.to_dict() == rehearse(settings("tsbu"), mu=MU, nu=NU, units=50, times=4, delay=2, seed=9).to_dict()
     assert (few.plays != other.plays).any()
-    assert len({tuple(run.plays) for run in more.runs}) > 1
+    assert len({tuple(plays) for plays in more.plays}) > 1
     # The seed of the trial itself is not used: nobody can look ahead.
     elsewhere = rehearse(replace(settings("tsbu"), seed=77), mu=MU, nu=NU, units=50, times=4, delay=2, seed=9)
     np.testing.assert_array_equal(few.plays, elsewhere.plays)
@@ -165,12 +202,13 @@ def test_the_same_seed_gives_the_same_runs_and_more_runs_begin_alike():
 
 def test_ctrl_c_keeps_what_was_finished():
     def stop(done: int, total: int) -> None:
-        if done == 3:
+        if done < total:
             raise KeyboardInterrupt
 
-    found = rehearse(settings(), mu=MU, nu=NU, units=30, times=10, progress=stop)
-    assert (len(found.runs), found.interrupted) == (3, True)
-    whole = rehearse(settings(), mu=MU, nu=NU, units=30, times=3)
+    # Chunks have so many units that each is one run.
+    found = rehearse(settings(), mu=MU, nu=NU, units=150_000, times=4, progress=stop, workers=1)
+    assert (found.times, found.interrupted) == (1, True)
+    whole = rehearse(settings(), mu=MU, nu=NU, units=150_000, times=1)
     assert not whole.interrupted
     np.testing.assert_array_equal(found.plays, whole.plays)
 
@@ -178,15 +216,15 @@ def test_ctrl_c_keeps_what_was_finished():
 def test_summaries_are_the_numbers_of_the_runs():
     found = rehearse(settings(), mu=MU, nu=NU, units=30, times=5, missing=0.1)
     table, document = found.table(), found.to_dict()
-    plays = [run.plays[1] for run in found.runs]
+    plays = found.plays[:, 1]
     assert table.loc["plays of low", "mean"] == pytest.approx(sum(plays) / 5)
     assert table.loc["plays of low", "q95"] == pytest.approx(np.quantile(plays, 0.95))
     assert table.loc["plays of low", "se"] == pytest.approx(np.std(plays, ddof=1) / 5**0.5)
     assert document["plays"]["low"]["mean"] == pytest.approx(sum(plays) / 5)
-    harms = [run.harms[0].sum() for run in found.runs]
+    harms = found.harms[:, 0].sum(axis=1)
     assert document["harms"]["risk"]["all"]["mean"] == table.loc["harms", "mean"] == pytest.approx(sum(harms) / 5)
     # mu* = 0.5; high costs its risk above alpha, 0.1, and counts as unsafe.
-    regret = [0.2 * run.plays[0] + 0.1 * run.plays[2] for run in found.runs]
+    regret = 0.2 * found.plays[:, 0] + 0.1 * found.plays[:, 2]
     assert document["regret"]["mean"] == pytest.approx(sum(regret) / 5)
     assert document["unsafe_plays"] == document["plays"]["high"]
     assert document["supposed"]["best_arm"] == "low"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,8 @@ from safebandit.cli.live import (
     print_document,
     print_plain,
 )
-from safebandit.cli.problem import numbers
+from safebandit.cli.problem import entry_from_flags
+from safebandit.problems.limits import plain_alpha
 
 if TYPE_CHECKING:
     from safebandit.trials.rehearsal import Rehearsal
@@ -26,13 +28,20 @@ if TYPE_CHECKING:
 
 def rehearse(
     name: Name,
-    mu: Annotated[str, typer.Option(help="Supposed mean rewards, one per arm: .3,.5,.6")],
-    nu: Annotated[list[str], typer.Option(help="Supposed mean risks, one per arm: .1,.2,.4; once for every risk.")],
+    mu: Annotated[str | None, typer.Option(help="Supposed mean rewards, one per arm: .3,.5,.6")] = None,
+    nu: Annotated[
+        list[str] | None, typer.Option(help="Supposed mean risks, one per arm: .1,.2,.4; once for every risk.")
+    ] = None,
+    correlation: Annotated[
+        str | None, typer.Option(help="Correlation of reward and risk: one number, or one per arm.")
+    ] = None,
+    instance: Annotated[str | None, typer.Option(help="A named instance in the place of --mu and --nu.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Past outcomes to draw from: columns arm, reward, risk.")] = None,
     units: Annotated[int, typer.Option(help="Units that arrive in a run.")] = 200,
     times: Annotated[int, typer.Option(help="Runs.")] = 300,
     delay: Annotated[int, typer.Option(help="So many more units arrive before a unit's outcome is told.")] = 0,
-    reward_delay: Annotated[int | None, typer.Option(help="The same for the reward alone.  [default: --delay]")] = None,
-    risk_delay: Annotated[int | None, typer.Option(help="The same for the risks alone.  [default: --delay]")] = None,
+    reward_delay: Annotated[int | None, typer.Option(help="Delay of the reward alone.  [default: --delay]")] = None,
+    risk_delay: Annotated[int | None, typer.Option(help="Delay of the risks alone.  [default: --delay]")] = None,
     missing: Annotated[float, typer.Option(help="Chance that nothing is ever heard of a unit.")] = 0.0,
     missing_risk: Annotated[float, typer.Option(help="Chance that of the others only the reward is heard.")] = 0.0,
     give_up_after: Annotated[
@@ -48,12 +57,17 @@ def rehearse(
     """
     with open_ledger(db) as ledger:
         settings = ledger.state(name).settings
+    from safebandit.simulation.study import instance_from_entry
     from safebandit.trials.rehearsal import rehearse as run
 
+    problem = {"mu": mu, "nu": nu, "correlation": correlation, "instance": instance, "data": data, "missing_risk": None}
+    entry = {**entry_from_flags(problem), "alpha": plain_alpha(settings.limits), "allow_infeasible": True}
+    if data is None and instance is None:
+        entry["arms"] = list(settings.active)
     with counting_bar("rehearsing") as progress:
         found = run(
-            settings, mu=numbers("mu", mu), nu=[numbers("nu", row) for row in nu], units=units, times=times,
-            delay=delay, reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=missing_risk,
+            settings, instance=instance_from_entry(entry), units=units, times=times, delay=delay,
+            reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=missing_risk,
             give_up_after=give_up_after, seed=seed, progress=progress,
         )  # fmt: skip
     if json:
@@ -61,15 +75,15 @@ def rehearse(
     else:
         _print_rehearsal(name, found)
     if found.interrupted:
-        typer.echo(f"interrupted: kept {len(found.runs)} of {times} runs", err=True)
+        typer.echo(f"interrupted: kept {found.times} of {times} runs", err=True)
         return 130
     return 0
 
 
 def _print_rehearsal(name: str, found: Rehearsal) -> None:
-    settings, instance = found.settings, found.supposed.instance
+    settings, instance = found.settings, found.instance
     print_plain(
-        f"{name}: {len(found.runs):,} runs of {found.supposed.units:,} units, policy {settings.policy}, "
+        f"{name}: {found.times:,} runs of {found.scenario.units:,} units, policy {settings.policy}, "
         f"pending cap {settings.pending_cap}",
     )  # fmt: skip
     table = plain_table(["", "mean", "5 %", "95 %"], right=("mean", "5 %", "95 %"))

@@ -58,7 +58,7 @@ def new(
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
-        from safebandit.trials.rehearsed_run import warm_up
+        from safebandit.trials.engine import warm_up
         from safebandit.trials.settings import Settings
         from safebandit.trials.texts import check_name
     settings = Settings.read(

@@ -17,11 +17,12 @@ from safebandit.core.arms import (
     State,
     at,
     count_outcome,
+    new_memory,
     quantity,
 )
 from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
-from safebandit.core.policies.interface import begin, decide, learned, learned_pair
+from safebandit.core.policies.interface import begin, decide, learned, learned_pair, sizes
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import Streams, bernoulli_bit
 
@@ -64,6 +65,12 @@ def empty_trials(trials: int, checkpoints: int, arms: int, risks: int = 1) -> Tr
         np.zeros(trials, np.int64),
         np.zeros(trials, np.int64),
     )
+
+
+def memory_for(policy: Any, keys: NDArray[np.uint64], streams: Streams, limits: tuple[float, ...]) -> Memory:
+    """The memory of a policy's trials before their first play: a row of keys and a stream for each."""
+    own = sizes(policy, keys.shape[1], len(limits))
+    return new_memory(keys, streams, limits, own, len(getattr(policy, "columns", ())))
 
 
 @substituted

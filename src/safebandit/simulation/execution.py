@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numba
 import numpy as np
 
-from safebandit.core.arms import Counts, new_memory
+from safebandit.core.arms import Counts
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
-from safebandit.core.kernels import Costs, empty_trials, is_ours, kernels_for
-from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
+from safebandit.core.kernels import Costs, empty_trials, is_ours, kernels_for, memory_for
+from safebandit.core.policies import Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import ExecutorError
@@ -297,7 +297,7 @@ def run_chunk(job: Job, trials: range) -> Chunk:
         random = trial_streams(job.seed, trial, count)
         streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys
     risks, search = len(job.limits), search_for(job.policy)
-    memory = new_memory(keys, streams, job.limits, sizes(job.policy, count, risks))
+    memory = memory_for(job.policy, keys, streams, job.limits)
     out = empty_trials(n, len(job.checkpoints), count, risks)
     work, notes = (np.zeros(shape, kind) for shape, kind in zip(((n, count), n), notes_of(search), strict=True))
     began = time.thread_time()

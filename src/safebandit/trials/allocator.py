@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, fits, new_memory
-from safebandit.core.kernels import kernels_for
-from safebandit.core.policies import Setup, prepare, sizes
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, fits
+from safebandit.core.kernels import kernels_for, memory_for
+from safebandit.core.policies import Setup, prepare
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.sources import formulas_hash
 from safebandit.trials.explanation import Decision, Explanation, explain_decision, reason_of
@@ -67,8 +67,7 @@ class Allocator:
         chosen = list(range(len(self.arms)) if places is None else places)
         streams = trial_streams(seed, 0, max(chosen) + 1)
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
-        numbers = sizes(self.policy, len(self.arms), len(limits))
-        self.memory = new_memory(streams.keys[None, chosen], streams.policy, limits, numbers, len(self.columns))
+        self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits)
         self._kernels.begin(self.policy, self.memory)
 
     def decide(self, t: int) -> Decision:

@@ -25,16 +25,15 @@ def create(settings: Settings) -> Draft:
     return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 
-def ask(state: TrialState, unit: str, *, explained: bool = True) -> Draft:
+def ask(state: TrialState, unit: str) -> Draft:
     """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
 
-    The trial's random numbers move on; everything else changes when the event is applied. The decision is the same
-    where it is not `explained`, as in a rehearsal, which keeps no record.
+    The trial's random numbers move on; everything else changes when the event is applied.
     """
     check_open(state)
     allocator = state.allocator
     before = allocator.position
-    chances = allocator.chances(state.round, state.decisions + 1) if explained else None
+    chances = allocator.chances(state.round, state.decisions + 1)
     decision = allocator.decide(state.round)
     body = {
         "unit": unit,
@@ -42,7 +41,7 @@ def ask(state: TrialState, unit: str, *, explained: bool = True) -> Draft:
         "decision": state.decisions + 1,
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
         "none_permissible": decision.none,
-        **({} if chances is None else _grounds(state, decision, chances, before)),
+        **_grounds(state, decision, chances, before),
     }
     if decision.k >= 0:
         return Draft("asked", body)

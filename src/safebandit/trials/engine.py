@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from safebandit.errors import TrialError
 from safebandit.trials import drafts
 from safebandit.trials.events import Draft, now, seal
+from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
-from safebandit.trials.store import Store
+from safebandit.trials.store import MemoryStore, Store
 from safebandit.trials.texts import check_text, read_unit_id
 from safebandit.trials.units import Unit
 
@@ -129,3 +130,11 @@ class Engine:
 
 def _answer(content: Mapping[str, Any], number: int, *, new: bool) -> Allocation:
     return Allocation(content["unit"], content["arm"], content["why"], content["round"], number, new)
+
+
+def warm_up(settings: Settings) -> None:
+    """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
+    practice = Engine(TrialState("practice", settings), MemoryStore())
+    practice.create(actor=SOFTWARE)
+    if not practice.ask("1", actor=SOFTWARE).held:
+        practice.tell("1", reward=0.0, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)

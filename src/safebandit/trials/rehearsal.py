@@ -1,19 +1,28 @@
-"""What to expect of a trial before it begins: its exact configuration, run many times against a supposed truth."""
+"""What to expect of a trial before it begins: its exact configuration, run many times against a supposed truth.
+
+Runs are compiled, on all cores, and decide by the policy's definition, as a live trial does. Run number i of a seed has
+the random numbers of trial number i everywhere else: run 0 is the live trial of that seed, told the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safebandit.core.arms import Numbers
+from safebandit.core.kernels import memory_for
 from safebandit.core.naming import read_number
+from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.scenarios import Runs, Scenario, empty_runs, new_book, scenario_kernel
+from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import InstanceError, SimulationError
-from safebandit.problems import Instance
+from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
-from safebandit.trials.rehearsed_run import MemoryDesk, Run, RunInProgress, Supposition, draw_fates
+from safebandit.simulation.simulate import default_workers
 from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_UNITS = 10**7
+# Runs of one chunk: about so many units, so that progress moves and Ctrl-C is soon heard.
+CHUNK_UNITS = 200_000
 STATISTICS = ("mean", "se", "q05", "q95")
 # The totals as tables name them.
 WORDS = {
@@ -38,29 +49,35 @@ WORDS = {
 class Rehearsal:
     """Runs of a trial against a supposed truth; `interrupted` where fewer were finished than wanted.
 
-    Harms are risk outcomes of 1, whether anyone hears of them or not. Regret and unsafe plays are those of the units
-    that were given an arm.
+    Harms are the sums of risk outcomes, whether anyone hears of them or not; of bits, how many were 1. Regret and
+    unsafe plays are those of the units that were given an arm.
     """
 
     settings: Settings
-    supposed: Supposition
+    instance: Instance
+    scenario: Scenario
     seed: int
-    runs: list[Run]
+    runs: Runs
     interrupted: bool = False
+
+    @property
+    def times(self) -> int:
+        """How many runs were finished."""
+        return len(self.runs.rewards)
 
     @property
     def plays(self) -> Numbers:
         """How often each arm (columns) was given, run by run."""
-        return np.array([run.plays for run in self.runs], float)
+        return self.runs.plays.astype(float)
 
     @property
     def harms(self) -> Numbers:
         """How many harms there were: by run, risk and arm."""
-        return np.array([run.harms for run in self.runs], float)
+        return self.runs.harms
 
     def totals(self) -> dict[str, Numbers]:
         """What is counted over all arms, run by run."""
-        instance = self.supposed.instance
+        instance = self.instance
         return {
             "rewards": self._column("rewards"),
             "regret": self.plays @ instance.costs,
@@ -75,7 +92,7 @@ class Rehearsal:
         """With what chance the trial ever holds because no arm is permissible, ends so, and gives the best safe arm
         more often than any other (None where no arm is safe).
         """
-        best = self.supposed.instance.best_arm
+        best = self.instance.best_arm
         most = None
         if best is not None:
             others = np.delete(self.plays, best, axis=1).max(axis=1, initial=0)
@@ -96,7 +113,7 @@ class Rehearsal:
         """A row per quantity: mean, standard error, 5 % and 95 % quantiles over the runs."""
         import pandas as pd
 
-        arms, risks = self.supposed.instance.arms, self.supposed.instance.risks
+        arms, risks = self.instance.arms, self.instance.risks
         rows = {f"plays of {arm}": self.plays[:, k] for k, arm in enumerate(arms)}
         for j, risk in enumerate(risks):
             label = "harms" if len(risks) == 1 else f"harms ({risk})"
@@ -108,7 +125,7 @@ class Rehearsal:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
-        instance, supposed = self.supposed.instance, self.supposed
+        instance = self.instance
         names = ("units", "reward_delay", "risk_delay", "missing", "missing_risk", "give_up_after")
         best = instance.best_arm
         return {
@@ -118,10 +135,10 @@ class Rehearsal:
                 "nu": instance.nu.tolist(),
                 "best_arm": None if best is None else instance.arms[best],
                 "unsafe_arms": [instance.arms[k] for k in instance.unsafe_arms],
-                **{name: getattr(supposed, name) for name in names},
+                **{name: getattr(self.scenario, name) for name in names},
             },
             "seed": self.seed,
-            "times": len(self.runs),
+            "times": self.times,
             "interrupted": self.interrupted,
             "software": __version__,
             "plays": {arm: _statistics(self.plays[:, k]) for k, arm in enumerate(instance.arms)},
@@ -133,11 +150,11 @@ class Rehearsal:
 
     def _harms_of(self, j: int) -> dict[str, Any]:
         harms = self.harms[:, j]
-        arms = {arm: _statistics(harms[:, k]) for k, arm in enumerate(self.supposed.instance.arms)}
+        arms = {arm: _statistics(harms[:, k]) for k, arm in enumerate(self.instance.arms)}
         return {"all": _statistics(harms.sum(axis=1)), "arms": arms}
 
     def _column(self, name: str) -> Numbers:
-        return np.array([getattr(run, name) for run in self.runs], float)
+        return np.asarray(getattr(self.runs, name), float)
 
 
 def _statistics(values: Numbers) -> dict[str, float]:
@@ -149,8 +166,9 @@ def _statistics(values: Numbers) -> dict[str, float]:
 def rehearse(
     settings: Settings,
     *,
-    mu: Sequence[float],
-    nu: Sequence[Any],
+    mu: Sequence[float] | None = None,
+    nu: Sequence[Any] | None = None,
+    instance: Instance | str | None = None,
     units: int = 200,
     times: int = 300,
     delay: int = 0,
@@ -160,56 +178,114 @@ def rehearse(
     missing_risk: float = 0.0,
     give_up_after: int = 100,
     seed: int = 0,
+    workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Run a trial of these settings against a supposed truth, many times, by the code that decides in a real one.
 
-    `mu` and `nu` are the means of the arms that may be given, `nu` with a row per risk where there are several;
-    outcomes are independent bits. Ctrl-C keeps the runs that were finished.
+    The truth is `mu` and `nu`, the means of the arms that may be given (`nu` with a row per risk where there are
+    several), whose outcomes are then independent bits; or any `instance` with as many arms and risks, whatever its law.
+    Its alpha gives way to the trial's. Ctrl-C keeps the runs that were finished.
 
     >>> settings = Settings.read(["placebo", "drug"], alpha=0.3, policy="docb")
     >>> rehearsed = rehearse(settings, mu=[0.3, 0.6], nu=[0.1, 0.2], units=50, times=10)
     >>> rehearsed.chances()["hold"]
     0.0
     """
-    supposed = Supposition(
-        _truth(settings, mu, nu),
+    truth = _truth(settings, mu, nu, instance)
+    scenario = Scenario(
         _count("units", units, 1, MOST_UNITS),
         _count("reward_delay", delay if reward_delay is None else reward_delay, 0, MOST_UNITS),
         _count("risk_delay", delay if risk_delay is None else risk_delay, 0, MOST_UNITS),
         check_unit("missing", missing, SimulationError),
         check_unit("missing_risk", missing_risk, SimulationError),
         _count("give_up_after", give_up_after, 1, MOST_UNITS),
+        settings.pending_cap,
+        settings.lost == "harm",
     )
-    loses = supposed.missing > 0 or supposed.missing_risk > 0
-    if loses and supposed.give_up_after <= max(supposed.reward_delay, supposed.risk_delay):
+    loses = scenario.missing > 0 or scenario.missing_risk > 0
+    if loses and scenario.give_up_after <= max(scenario.reward_delay, scenario.risk_delay):
         raise SimulationError(
-            f"give_up_after must be more than the delays ({supposed.reward_delay}, {supposed.risk_delay}), got "
+            f"give_up_after must be more than the delays ({scenario.reward_delay}, {scenario.risk_delay}), got "
             f"{give_up_after}; nobody is given up while an outcome may still come"
         )
     wanted = _count("times", times, 1, 10**6)
     number = _count("seed", seed, 0, 2**63 - 1)
-    runs: list[Run] = []
-    try:
-        for i in range(wanted):
-            runs.append(_run(settings, supposed, np.random.SeedSequence(number, spawn_key=(i,))))
-            if progress is not None:
-                progress(i + 1, wanted)
-    except KeyboardInterrupt:
-        if not runs:
-            raise
-    return Rehearsal(settings, supposed, number, runs, interrupted=len(runs) < wanted)
+    at_once = default_workers() if workers is None else _count("workers", workers, 1, 1024)
+    runs, interrupted = _run_all(settings, truth, scenario, number, wanted, at_once, progress)
+    return Rehearsal(settings, truth, scenario, number, runs, interrupted)
 
 
-def _run(settings: Settings, supposed: Supposition, seeds: np.random.SeedSequence) -> Run:
-    # Each run has a seed of its own below 2^63, as every trial has.
-    own = int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1))
-    fates = draw_fates(supposed, np.random.default_rng(seeds.spawn(1)[0]))
-    return RunInProgress(MemoryDesk(replace(settings, seed=own)), supposed, fates).play()
+def _run_all(
+    settings: Settings,
+    instance: Instance,
+    scenario: Scenario,
+    seed: int,
+    times: int,
+    workers: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Runs, bool]:
+    """All runs, in chunks on threads; after Ctrl-C those before the first chunk that is unfinished."""
+    size = max(1, min(-(-times // workers), CHUNK_UNITS // scenario.units))
+    stop = np.zeros(1, np.int64)
+    policy = prepare(policy_from_text(settings.policy), Setup(settings.active, settings.limits, "hold"))
+    finished: list[Runs] = []
+    interrupted = False
+
+    def run(chunk: range) -> Runs:
+        return _run_chunk(settings, policy, instance, scenario, seed, chunk, stop)
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(run, range(times)[i : i + size]) for i in range(0, times, size)]
+        try:
+            for future in futures:
+                finished.append(future.result())
+                if progress is not None:
+                    progress(sum(len(runs.rewards) for runs in finished), times)
+        except KeyboardInterrupt:
+            interrupted = True
+            stop[0] = 1
+            pool.shutdown(cancel_futures=True)
+    if not finished:
+        raise KeyboardInterrupt("interrupted before any run was finished")
+    return Runs(*(np.concatenate(parts) for parts in zip(*finished, strict=True))), interrupted
 
 
-def _truth(settings: Settings, mu: Sequence[float], nu: Sequence[Any]) -> Instance:
+def _run_chunk(
+    settings: Settings, policy: Any, instance: Instance, scenario: Scenario, seed: int, chunk: range, stop: Any
+) -> Runs:
+    places = [settings.arms.index(arm) for arm in settings.active]
+    count, risks, rows = len(places), len(settings.limits), len(chunk)
+    keys, outcomes = np.zeros((rows, count), np.uint64), np.zeros((rows, count), STATE)
+    streams, losses = np.zeros(rows, STATE), np.zeros(rows, STATE)
+    for i, run in enumerate(chunk):
+        # The stream behind those of all arms tells what is never heard of.
+        random = trial_streams(seed, run, len(settings.arms) + 1)
+        streams[i], losses[i] = random.policy[0], random.arms[-1]
+        keys[i], outcomes[i] = random.keys[places], random.arms[places]
+    memory = memory_for(policy, keys, streams, settings.limits)
+    out = empty_runs(rows, count, risks)
+    scenario_kernel(policy, instance.law)(
+        policy, instance.law, scenario, memory, outcomes, losses, new_book(scenario, risks), out, stop
+    )
+    return out
+
+
+def _truth(settings: Settings, mu: Any, nu: Any, instance: Instance | str | None) -> Instance:
     arms, risks = settings.active, settings.risks
+    if [instance is None, mu is None, nu is None] not in ([True, False, False], [False, True, True]):
+        raise InstanceError("the supposed truth is mu and nu, or an instance; give either")
+    if instance is not None:
+        given = as_instance(instance)
+        if len(given.mu) != len(arms) or len(given.limits) != len(risks):
+            raise InstanceError(
+                f"the instance must have the trial's arms ({', '.join(arms)}) and risks ({', '.join(risks)}), got "
+                f"{len(given.mu)} arms and {len(given.limits)} risks"
+            )
+        unnamed = given.arms == tuple(str(k) for k in range(len(arms)))
+        if not unnamed and given.arms != arms:
+            raise InstanceError(f"arms must be those of the trial ({', '.join(arms)}), got {', '.join(given.arms)}")
+        return replace(given, alpha=plain_alpha(settings.limits), arms=arms, risks=risks, allow_infeasible=True)
     if len(mu) != len(arms):
         raise InstanceError(f"mu must have one number per arm ({', '.join(arms)}), got {len(mu)}")
     rows = list(nu) if len(nu) > 0 and np.ndim(nu[0]) > 0 else [nu]

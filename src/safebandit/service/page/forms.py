@@ -20,9 +20,9 @@ from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
+from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.record.verification import verify
-from safebandit.trials.rehearsed_run import warm_up
 from safebandit.trials.settings import Settings
 from safebandit.trials.texts import check_name
 
