@@ -443,7 +443,7 @@ def wander(trial, steps, seed, *, bits=True, twins=()):
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_a_trial_goes_on_exactly_as_it_would_have(policy, bits):
     # With the last two seeds, arms below the best are tied now and then, which costs a random number or does not.
-    for seed, steps in [*((seed, 120) for seed in range(18)), (91, 60), (98, 60)]:
+    for seed, steps in [*((seed, 120) for seed in range(4)), (91, 60), (98, 60)]:
         trial = wander(Trial(2 + seed % 3, 0.3, policy, seed=seed), steps, seed, bits=bits)
         twin = Trial.from_json(trial.to_json())
         assert twin.to_json() == trial.to_json()
@@ -453,29 +453,6 @@ def test_a_trial_goes_on_exactly_as_it_would_have(policy, bits):
         # Every number of every decision, to the last bit of the policy's own random numbers.
         assert story(twin) == story(trial)
         assert twin.replay() == []
-
-
-@pytest.mark.parametrize("policy", ["topsi", "tsbu"])
-def test_a_trial_with_two_rivals_goes_on_exactly_as_it_would_have(policy):
-    # Arms that exceed the bar together are decided between by a chance that simulations carry from play to play.
-    rng, undrawn = random.Random(7), 0
-    for seed in range(4):
-        trial = play(Trial(ARMS, 0.5, policy, seed=seed), rng.randrange(20, 400), mu=(0.3, 0.7, 0.69), seed=seed)
-        twin = Trial.from_json(trial.to_json())
-        for _ in range(200):
-            unit = trial.ask()
-            assert twin.ask() == unit
-            undrawn += -math.inf in trial._allocator.memory.arms["index"]
-            outcome = {"reward": float(rng.random() < 0.7), "risk": float(rng.random() < 0.1)}
-            if rng.random() < 0.9:
-                trial.tell(unit.id, **outcome)
-                twin.tell(unit.id, **outcome)
-            if rng.random() < 0.02:
-                twin = Trial.from_json(twin.to_json())
-            trial._allocator.memory.arms["index"] = math.nan
-        assert story(twin) == story(trial)
-        assert twin.replay() == []
-    assert undrawn > 200
 
 
 def test_a_trial_whose_seed_nobody_chose_can_be_saved_and_recomputed():

@@ -71,7 +71,7 @@ def test_counts_are_those_of_the_outcomes(ledger, name):
     assert [unit.arm for unit in units] == list(asked.values())
     for k, arm in enumerate(state.allocator.arms):
         rewards = [unit.outcome[0] for unit in units if unit.arm == arm and unit.outcome[0] is not None]
-        seen = state.allocator.memory.arms["reward"][k]
+        seen = state.allocator.memory.quantities[0, k, 0]
         assert (seen["plays"], seen["total"]) == (len(rewards), pytest.approx(sum(rewards)))
 
 

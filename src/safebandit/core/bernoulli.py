@@ -96,15 +96,14 @@ def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:
     highest = p + math.sqrt(0.5 * budget)
     other = p + budget + math.sqrt(budget * (budget + 2.0 * p))
     highest = min(highest, other)
-    q = start
-    if not p < q < highest:
-        # The root's expansion for a small budget.
-        q = p + math.sqrt(2.0 * p * (1.0 - p) * budget) + (1.0 - 2.0 * p) * budget * (2.0 / 3.0)
+    near = p < start < highest
+    # Else from the root's expansion for a small budget.
+    q = start if near else p + math.sqrt(2.0 * p * (1.0 - p) * budget) + (1.0 - 2.0 * p) * budget * (2.0 / 3.0)
     if not p < q < highest or highest >= 1.0:
         entropy = -p * math.log(p) - (1.0 - p) * math.log1p(-p)
         other = -math.expm1(-(budget + entropy) / (1.0 - p))
         highest = other if other < highest else highest
-        q = q if p < q < highest else highest
+        q = q if near and q < highest else highest
     for i in range(NEWTON_STEPS):
         if q >= 1.0:
             return 1.0

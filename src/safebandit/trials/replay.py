@@ -179,7 +179,7 @@ class Replay:
             if content[name] != value:
                 raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
         arm, arms = content["arm"], state.allocator.arms
-        if arm is not None and not state.allocator.memory.arms["available"][arms.index(arm)]:
+        if arm is not None and not state.allocator.available(arms.index(arm)):
             raise ConflictError(f"{arm!r} had as many pending units as the trial allows")
 
     def _go_on_from(self, state: TrialState, content: Mapping[str, Any]) -> None:

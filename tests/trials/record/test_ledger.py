@@ -301,7 +301,7 @@ def test_a_missing_risk_never_counts_as_safe(ledger, lost, known, harms):
     ledger.tell("knee", "p1", reward=1)
     assert ledger.ask("knee", "p2").held  # the risk is what counts
     ledger.give_up("knee", "p1", reason="moved away")
-    risk = ledger.state("knee").allocator.memory.arms["risk"][0]
+    risk = ledger.state("knee").allocator.memory.quantities[0, 0, 1]
     assert (risk["plays"], risk["total"], risk["pending"]) == (known, harms, 0)
     assert ledger.state("knee").waiting == 0
     assert verify(ledger, "knee").holds
@@ -315,7 +315,7 @@ def test_a_unit_given_up_can_be_corrected_not_told(ledger):
     with refused("unit 'p1' was given up in event 3", ConflictError):
         ledger.tell("knee", "p1", reward=1, risk=0)
     ledger.correct("knee", "p1", risk=0, reason="found again")
-    risk = ledger.state("knee").allocator.memory.arms["risk"][0]
+    risk = ledger.state("knee").allocator.memory.quantities[0, 0, 1]
     assert (risk["plays"], risk["total"]) == (1, 0.0)
     ledger.correct("knee", "p1", reward=1, reason="and this")
     assert ledger.unit("knee", "p1").outcome == [1.0, 0.0]
@@ -435,16 +435,15 @@ def test_an_amendment_counts_what_is_known_by_the_new_rules(ledger):
         if not unit.pending:
             fresh.learn(k, play, (None, None), tuple(unit.outcome))
     for field in ("plays", "pending", "total", "ones", "mean"):
-        for quantity in ("reward", "risk"):
-            mine, theirs = (each.memory.arms[quantity][field].tolist() for each in (state.allocator, fresh))
-            assert mine == theirs
+        mine, theirs = (each.memory.quantities[field].tolist() for each in (state.allocator, fresh))
+        assert mine == theirs
     assert verify(ledger, "knee").holds
 
 
 def test_arms_are_added_withdrawn_and_added_again(ledger):
     ledger.create("knee", settings("docb"))
     run(ledger, "knee", 40)
-    known = ledger.state("knee").allocator.memory.arms["reward"]["plays"].tolist()
+    known = ledger.state("knee").allocator.memory.quantities["plays"][0, :, 0].tolist()
     pending = ledger.ask("knee", "waits")
     ledger.amend("knee", withdraw=[pending.arm], add=["new"], reason="a better dose")
     arms = {ledger.ask("knee", f"q{i}").arm for i in range(3)}
@@ -455,7 +454,7 @@ def test_arms_are_added_withdrawn_and_added_again(ledger):
     state = ledger.state("knee")
     assert state.settings.arms == (*ARMS, "new")
     k = state.allocator.arms.index(pending.arm)
-    assert state.allocator.memory.arms["reward"]["plays"][k] == known[k] + 1
+    assert state.allocator.memory.quantities["plays"][0, k, 0] == known[k] + 1
     assert verify(ledger, "knee").holds
 
 
@@ -559,11 +558,10 @@ def test_means_of_outcomes_are_what_was_told(ledger):
     ledger.create("knee", settings("docb"))
     run(ledger, "knee", 80)
     told = [ledger.unit("knee", f"unit {i}") for i in range(80)]
-    arms = ledger.state("knee").allocator.memory.arms
+    totals = ledger.state("knee").allocator.memory.quantities["total"][0]
     for k, arm in enumerate(ARMS):
         outcomes = [unit.outcome for unit in told if unit.arm == arm]
-        assert arms["reward"]["total"][k] == sum(outcome[0] for outcome in outcomes)
-        assert arms["risk"]["total"][k] == sum(outcome[1] for outcome in outcomes)
+        assert totals[k].tolist() == [sum(outcome[j] for outcome in outcomes) for j in (0, 1)]
 
 
 def test_a_whole_trial_in_one_transaction(ledger):

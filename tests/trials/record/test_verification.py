@@ -179,7 +179,7 @@ def test_a_record_outlives_changes_of_the_formulas(ledger, monkeypatch, policy):
     ledger._states.clear()
     formulas(monkeypatch, "b")
     assert verify(ledger, "knee").holds
-    counted = ledger.state("knee").allocator.memory.arms["reward"]["plays"].sum()
+    counted = ledger.state("knee").allocator.memory.quantities["plays"][0, :, 0].sum()
     assert counted > 10
     waiting = next(f"unit {i}" for i in range(30) if ledger.unit("knee", f"unit {i}").pending)
     ledger.tell("knee", waiting, reward=1, risk=0)
