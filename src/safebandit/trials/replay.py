@@ -237,7 +237,7 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     mine = {**draft.body, **{key: content[key] for key in ("software", "formulas") if key in content}}
     older = event.kind in DECISIONS and version_0_1_0.decided(content)
     if older:
-        mine["stream"] = content["stream"]
+        mine = version_0_1_0.as_noted(mine, content)
     if older or content.get("software", __version__) != __version__:
         # Another version may say the same in other words, or say more.
         mine = {key: value for key, value in mine.items() if key in content}

@@ -21,6 +21,8 @@ from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
 
 VERSION = "0.1.0"
+# Indices that differ by less are the same.
+SAME = 1e-9
 
 
 def decided(content: Mapping[str, Any]) -> bool:
@@ -45,10 +47,36 @@ def may_have_drawn(state: TrialState, draft: Draft, content: Mapping[str, Any]) 
         return False
     if _draws_indices(state):
         return True
-    mine, theirs = draft.body["arms"], content.get("arms", draft.body["arms"])
+    mine, theirs = as_noted(draft.body, content)["arms"], content.get("arms", draft.body["arms"])
     same = mine.keys() == theirs.keys() and all(_computed(mine[arm]) == _computed(theirs[arm]) for arm in mine)
-    chance = draft.body["held_propensity"] if content["arm"] is None else mine[content["arm"]]["propensity"]
+    chance = (
+        draft.body["held_propensity"] if content["arm"] is None else draft.body["arms"][content["arm"]]["propensity"]
+    )
     return same and chance > 0
+
+
+def as_noted(body: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """A draft of a decision as version 0.1.0 noted it.
+
+    It estimated chances with draws of its own, noted reward indices of arms that had no part in the decision, too, and
+    computed those of mixtures by another iteration, to ten digits.
+    """
+    noted, theirs = {**body, "stream": content["stream"]}, content.get("arms", {})
+    estimated = content.get("propensities") != "exact"
+    if estimated:
+        noted |= {key: content[key] for key in ("propensities", "held_propensity") if key in content}
+    noted["arms"] = {
+        arm: {key: _as_noted(key, value, theirs.get(arm, {}).get(key), estimated) for key, value in saw.items()}
+        for arm, saw in body["arms"].items()
+    }
+    return noted
+
+
+def _as_noted(key: str, mine: Any, theirs: Any, estimated: bool) -> Any:
+    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+        return [_as_noted(key, *pair, estimated) for pair in zip(mine, theirs, strict=True)]
+    near = isinstance(mine, float) and isinstance(theirs, float) and abs(mine - theirs) < SAME
+    return theirs if near or (key == "reward_index" and mine is None) or (key == "propensity" and estimated) else mine
 
 
 def _computed(arm: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,8 +88,9 @@ def _draws_indices(state: TrialState) -> bool:
     allocator = state.allocator
     place = allocator.position
     seen = []
-    for shift in (0, 1):
-        allocator.position = (place[0] ^ shift, *place[1:])
+    # A bit that every kind of draw looks at.
+    for flipped in (0, 1 << 40):
+        allocator.position = (place[0] ^ flipped, *place[1:])
         decision = allocator.consider(state.round)
         seen.append(np.column_stack([decision.indices, decision.bounds]))
     allocator.position = place

@@ -15,10 +15,15 @@ from safebandit.errors import PolicyError
 
 def prepare(policy: Any, setup: Setup) -> Any:
     """The policy as compiled code takes it: parameters checked, arms and enumerations as numbers."""
-    if not isinstance(policy, tuple) or not isinstance(policy, Policy) or not has_formula(decide, type(policy)):
-        raise PolicyError(f"a policy is a name such as tsbu, or a DoublyOptimistic(...), got {policy!r}")
-    own: Any = getattr(policy, "prepare", None)
+    own: Any = getattr(check_policy(policy), "prepare", None)
     return own(setup) if own is not None else _read_fields(policy, Description())
+
+
+def check_policy(policy: Any) -> Policy:
+    """A value for which `decide` has a formula."""
+    if isinstance(policy, tuple) and isinstance(policy, Policy) and has_formula(decide, type(policy)):
+        return policy
+    raise PolicyError(f"a policy is a name such as tsbu, or a DoublyOptimistic(...), got {policy!r}")
 
 
 def has_formula(question: Any, kind: type) -> bool:

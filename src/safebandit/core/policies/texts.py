@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 from safebandit.core.indices import lower, upper
 from safebandit.core.naming import call, call_by_name, kebab, split_call, write_value
 from safebandit.core.policies.catalogue import POLICIES
+from safebandit.core.policies.checking import check_policy
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.interface import decide
 from safebandit.errors import PolicyError, suggest
@@ -98,11 +99,10 @@ def policy_to_text(policy: Any) -> str:
     >>> policy_to_text(tsbu()), policy_to_text(tsbu(Schedule.theory))
     ('tsbu', 'thompson+bayes-lower:safety.schedule=theory,each_first=false')
     """
+    check_policy(policy)
     for name, entry in POLICIES.items():
         if entry.constructor() == policy:
             return name
-    if not hasattr(policy, "_fields") or kebab(type(policy).__name__) not in families():
-        raise PolicyError(f"a policy is a NamedTuple for which decide has a formula, got {policy!r}")
     parts = _part_fields(type(policy))
     inside = {part: kebab(type(getattr(policy, part)).__name__) for part in parts}
     name = kebab(type(policy).__name__)
