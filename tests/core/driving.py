@@ -2,20 +2,29 @@
 
 import functools
 import math
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from safebandit import Instance, instance_by_name
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, new_memory, quantity
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, new_memory, quantity
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
-from safebandit.core.kernels import Costs, empty_trials, kernels_for, state_of
+from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, state_of
 from safebandit.core.laws import draw
-from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
+from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare, sizes
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.searches.bounds import exceeds, line, near
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import STATE, trial_streams
+
+
+# Each statistical test fails by chance with probability at most this, were its seed not fixed.
+FALSE_ALARM = 1e-4
+# Where an index's own numbers begin in a record, in numbers of eight bytes.
+OWN = QUANTITY.fields["own"][1] // 8
 
 
 def ready(policy, arms, limits, when_none="least_risky", risks=None):
@@ -56,7 +65,12 @@ class Bench:
 
     def own(self, k, j, width):
         """The own numbers of one quantity: they begin at the last field of its record."""
-        return self.memory.bytes[0, k, j].view("f8")[6 : 6 + width]
+        return self.memory.bytes[0, k, j].view("f8")[OWN : OWN + width]
+
+    def python(self, k, j):
+        """One quantity as formulas called from Python read it."""
+        fields = {name: self.seen[name][k, j] for name in ("plays", "pending", "ones", "total", "mean", "limit")}
+        return SimpleNamespace(**fields, own=self.memory.bytes[0, k, j].view("f8")[OWN:])
 
     def learn(self, k, *outcome):
         """One play of arm k: its reward and its risks, NaN for what is not known."""
@@ -69,6 +83,14 @@ class Bench:
         self.begin()
         for value in values:
             self.learn(k, *[value] * len(self.unknown))
+        return self
+
+    def set(self, k, j, plays, ones, *, total=None, pending=0):
+        """Set the counts of one quantity, and not what an index keeps of it."""
+        total = ones if total is None else total
+        mean = min(1.0, total / plays) if plays > 0 else 0.0
+        for field, value in zip(("plays", "ones", "total", "mean", "pending"), (plays, ones, total, mean, pending)):
+            self.seen[field][k, j] = value
         return self
 
     def jump(self, k, j, plays, ones):
@@ -103,10 +125,17 @@ class Bench:
         permissible, _, _, risks = self.table(t)
         return risks[0, 0], bool(permissible[0])
 
-    def upper(self, t, pending=0):
+    def upper(self, t, pending=None):
         """The first arm's reward index; alpha must be such that it is permissible."""
-        self.seen["pending"][0, REWARD] = pending
+        if pending is not None:
+            self.seen["pending"][0, REWARD] = pending
         return self.table(t)[1][0]
+
+
+@functools.cache
+def pair(reward, safety, alpha=1.0):
+    """One arm with these indices, kept: a new one costs more than to begin again."""
+    return Bench(DoublyOptimistic(reward, safety, each_first=False), 1, alpha)
 
 
 @compiled
@@ -154,25 +183,37 @@ def walk(policy, instance, horizon, seed):
             t += 1
 
 
-def simulated(policy, instance, horizon, seed, trial=0):
-    """The arms that the simulator plays, -1 where it holds, read off costs that name the arm; its memory and notes."""
+class Simulated(NamedTuple):
+    """The arms that the simulator played, -1 where it held, and what it left."""
+
+    played: np.ndarray
+    memory: Memory
+    out: Trials
+    notes: np.ndarray
+
+
+def simulated(policy, instance, horizon, seed, trial=0, *, before=None, costs=None, checkpoints=None):
+    """One trial of the simulator; the arms are read off costs that name them. `before` may change its memory."""
     count, risks = len(instance.mu), len(instance.limits)
     policy = ready(policy, instance.arms, instance.limits, risks=instance.nu)
     search, random = search_for(policy), trial_streams(seed, trial, count)
     memory = new_memory(random.keys[None], random.policy.copy(), instance.limits, sizes(policy, count, risks))
-    outcomes, out = np.zeros((1, count), STATE), empty_trials(1, horizon, count, risks)
+    times = np.arange(1, horizon + 1) if checkpoints is None else np.array(checkpoints)
+    outcomes, out = np.zeros((1, count), STATE), empty_trials(1, len(times), count, risks)
     outcomes[0] = random.arms
+    if before is not None:
+        before(memory)
     types = notes_of(search)
     notes = np.zeros(1, types.notes)
     kernels_for(policy, instance.law).play_trials(
-        policy, search, instance.law, Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
-        np.arange(1, horizon + 1), memory, np.zeros((1, count), types.work), notes, outcomes, out, np.zeros(1, np.int64),
+        policy, search, instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
+        times, memory, np.zeros((1, count), types.work), notes, outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
-    return np.diff(out.regret[0], prepend=0.0).astype(int) - 1, memory, out
+    return Simulated(np.diff(out.regret[0], prepend=0.0).astype(int) - 1, memory, out, notes)
 
 
 def decisions(policy, instance, horizon, seed, trial=0):
-    return simulated(policy, instance, horizon, seed, trial)[0].tolist()
+    return simulated(policy, instance, horizon, seed, trial).played.tolist()
 
 
 @functools.cache
@@ -211,9 +252,9 @@ PROBLEMS = [*ONE_RISK, *SEVERAL_RISKS]
 
 def assert_lockstep(policy, name, seed=3):
     """The simulator, by its search, plays arm for arm what the definition plays, and uses up the same random numbers."""
-    instance = problem(name)
-    horizon = 1_300 if name == "a thousand" else 1_500
-    found, memory, out = simulated(policy, instance, horizon, seed)
+    instance = problem(name) if isinstance(name, str) else name
+    horizon = 1_300 if len(instance.mu) > 100 else 1_500
+    found, memory, out, _ = simulated(policy, instance, horizon, seed)
     none_permissible = 0
     for i, (bench, t, k, none) in enumerate(walk(policy, instance, horizon, seed)):  # noqa: B007
         assert found[i] == k, f"round {i + 1}: found {found[i]}, but the definition plays {k}"
@@ -241,6 +282,20 @@ def _bounds(index, memory, t, bar, before):
 def bounds(bench, t, bar=0.5, before=0.0):
     """The first arm's reward index, whether it exceeds `bar`, the index sought from `before`, and a line above it."""
     return _bounds(bench.policy.reward, bench.memory, t, bar, before)
+
+
+def assert_frequencies(wins, chances):
+    """Chi-square, with arms that are hardly expected to win taken together; fails by chance once in 10,000 seeds."""
+    total = wins.sum()
+    rare = chances * total < 10
+    if rare.any():
+        wins, chances = np.append(wins[~rare], wins[rare].sum()), np.append(chances[~rare], chances[rare].sum())
+        if chances[-1] * total < 10:
+            # Too few for the approximation: the exact law of so rare a count.
+            assert stats.binomtest(int(wins[-1]), int(total), float(chances[-1])).pvalue > FALSE_ALARM
+            wins, chances = wins[:-1], chances[:-1] / chances[:-1].sum()
+    if len(wins) > 1:
+        assert stats.chisquare(wins, chances * wins.sum()).pvalue > FALSE_ALARM
 
 
 def with_parameters(text, parameters):

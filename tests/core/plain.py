@@ -349,3 +349,16 @@ def reduced_bit(key, play, value):
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     z ^= z >> 31
     return int((z >> 11) / 2**53 < value)
+
+
+def chances_to_win(counts, prior=(1.0, 1.0)):
+    """For each arm (plays, ones) the chance that its posterior draw is the largest, by integration over its quantiles."""
+    laws = [stats.beta(ones + prior[0], plays - ones + prior[1]) for plays, ones in counts]
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    levels, chances = 0.5 * (nodes + 1.0), []
+    for k, law in enumerate(laws):
+        points = law.ppf(levels)
+        others = np.prod([other.cdf(points) for j, other in enumerate(laws) if j != k], axis=0)
+        chances.append(float(0.5 * weights @ others))
+    assert abs(sum(chances) - 1.0) < 1e-4
+    return np.array(chances) / sum(chances)
