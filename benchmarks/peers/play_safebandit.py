@@ -11,7 +11,7 @@ from peers.problem import BAYES_UCB, BAYES_UCB_FLAT, KL_UCB, THOMPSON, UCB1
 from peers.runner import Played, answer
 from safebandit.core.arms import Seen
 from safebandit.core.bernoulli import beta_quantile, binomial_tail
-from safebandit.core.indices import exceeds
+from safebandit.core.searches.bounds import exceeds
 
 
 class PlainUCB1(NamedTuple):

@@ -147,7 +147,7 @@ def _find_often(search, policy, memory, work, notes, t, times, bar, counts, word
         before = state.stream.counter
         k, none = find(search, policy, state, work[0, 0], notes[0], t)
         counts[k] += 1
-        words[min(len(words) - 1, state.stream.counter - before)] += 1
+        words[min(len(words) - 1, np.int64(state.stream.counter - before))] += 1
     return none
 
 
@@ -300,4 +300,3 @@ def assert_frequencies(wins, chances):
 
 def with_parameters(text, parameters):
     return f"{text}{',' if ':' in text else ':'}{parameters}"
-
