@@ -20,7 +20,6 @@ from safebandit.core.searches.bounds import exceeds, line, near
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import STATE, trial_streams
 
-
 # Each statistical test fails by chance with probability at most this, were its seed not fixed.
 FALSE_ALARM = 1e-4
 # Where an index's own numbers begin in a record, in numbers of eight bytes.
@@ -89,7 +88,8 @@ class Bench:
         """Set the counts of one quantity, and not what an index keeps of it."""
         total = ones if total is None else total
         mean = min(1.0, total / plays) if plays > 0 else 0.0
-        for field, value in zip(("plays", "ones", "total", "mean", "pending"), (plays, ones, total, mean, pending)):
+        values = {"plays": plays, "ones": ones, "total": total, "mean": mean, "pending": pending}
+        for field, value in values.items():
             self.seen[field][k, j] = value
         return self
 
@@ -251,7 +251,7 @@ PROBLEMS = [*ONE_RISK, *SEVERAL_RISKS]
 
 
 def assert_lockstep(policy, name, seed=3):
-    """The simulator, by its search, plays arm for arm what the definition plays, and uses up the same random numbers."""
+    """The simulator, by its search, plays arm for arm what the definition plays, by as many random numbers."""
     instance = problem(name) if isinstance(name, str) else name
     horizon = 1_300 if len(instance.mu) > 100 else 1_500
     found, memory, out, _ = simulated(policy, instance, horizon, seed)

@@ -177,9 +177,9 @@ def rectangle_area(shape):
 
 
 VALUES = [
-    KLUpper(), KLUpper(Level.theory), KLLower(), HoeffdingUpper(), BayesUpper(), BayesUpper(Schedule.proof), BayesLower(),
-    Square(0), Rectangle(0), SquareToo(0), docb(), klbayes(), docb(when_none="hold"), docb(Level.theory), bwcr(), pess(),
-    DoublyOptimistic(KLUpper(), BayesLower(), None, False), PolicyMixture(KLUpper(), KLLower(), 0),
+    KLUpper(), KLUpper(Level.theory), KLLower(), HoeffdingUpper(), BayesUpper(), BayesUpper(Schedule.proof),
+    BayesLower(), Square(0), Rectangle(0), SquareToo(0), docb(), klbayes(), docb(when_none="hold"), docb(Level.theory),
+    bwcr(), pess(), DoublyOptimistic(KLUpper(), BayesLower(), None, False), PolicyMixture(KLUpper(), KLLower(), 0),
 ]  # fmt: skip
 
 

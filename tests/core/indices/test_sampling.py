@@ -71,7 +71,7 @@ def sampling_bench(text, state, when_none, seed=0):
     return bench
 
 
-def plain_answers(state, slack, rule, available=None, size=200_000):
+def plain_answers(state, slack, rule, available=None, size=60_000):
     """What a policy that draws every arm answers, in NumPy, counted as a bench does."""
     counts, limits = STATES[state]
     random, some = np.random.default_rng(5), np.ones(len(counts), bool) if available is None else np.array(available)

@@ -13,7 +13,6 @@ from safebandit.errors import PolicyError
 
 from .. import driving
 
-
 # Each pair of indices is compiled: every index is there once, in a policy of the catalogue or in one of these pairs.
 PAIRS = ["bayes-upper+bayes-lower", *(f"{name}-upper+{name}-lower" for name in ("hoeffding", "variance", "betting"))]
 EVERY = [*POLICIES, *PAIRS]
@@ -105,7 +104,8 @@ def refuses_several(text):
 TAKE_SEVERAL = [text for text in EVERY if not refuses_several(text)]
 CASES = [
     *((text, "one risk") for text in EVERY), *((text, "two risks") for text in TAKE_SEVERAL),
-    *((text, "three real risks") for text in TAKE_SEVERAL), *((text, "ties") for text in ("docb", "klbayes", "naive-ts")),
+    *((text, "three real risks") for text in TAKE_SEVERAL),
+    *((text, "ties") for text in ("docb", "klbayes", "naive-ts")),
     *((text, "real") for text in ("docb", "tsbu", "slack-ts", "bayes-upper+bayes-lower", "empirical-kl")),
 ]  # fmt: skip
 

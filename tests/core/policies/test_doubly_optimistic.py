@@ -105,7 +105,7 @@ class Paper:
             unclear.append((0.0 < alpha < 1.0) & (np.abs(lower - alpha) < 1e-12))
         written, found, _, risks = table
         permissible, clear = written == 1.0, ~np.any(unclear, axis=0)
-        assert risks.T == pytest.approx(np.array(excess) + np.array(self.limits)[:, None], abs=1e-7)
+        assert pytest.approx(np.array(excess) + np.array(self.limits)[:, None], abs=1e-7) == risks.T
         assert (permissible == np.all(safe, axis=0))[clear].all()
         if first:
             assert np.isnan(found).all()

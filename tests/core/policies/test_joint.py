@@ -13,7 +13,7 @@ from safebandit.core.streams import trial_streams
 from safebandit.errors import PolicyError
 
 from .. import driving, plain
-from .test_doubly_optimistic import HELD, NAMES, Paper, assert_by_the_book, near
+from .test_doubly_optimistic import HELD, NAMES, Paper, assert_by_the_book
 
 EVERY = ("joint-kl", "safe-imed", "joint-ts", "joint-dirichlet")
 

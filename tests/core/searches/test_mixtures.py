@@ -8,15 +8,20 @@ from safebandit import Instance
 
 from .. import driving
 
+
+def drawn(count, alpha):
+    return Instance.beta(*(0.1 + 0.8 * np.random.default_rng(count).random((2, count))), alpha)
+
+
 # Where arms have seen the same, mixtures tie, and within 1e-9 either way may decide: those are compared in law.
 UNTIED = {
     "one arm": driving.problem("one arm"),
     "none safe": driving.problem("none safe"),
     **{
-        f"{count} arms, alpha {alpha}": Instance.beta(*(0.1 + 0.8 * np.random.default_rng(count).random((2, count))), alpha)
+        f"{count} arms, alpha {alpha}": drawn(count, alpha)
         for count, alpha in [(2, 0.4), (5, 0.35), (40, 0.3), (300, 0.3), (5, 1.0)]
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", UNTIED)

@@ -48,7 +48,7 @@ def searching(name, soft, state):
 def expected(name, soft, state):
     """Who wins how often in NumPy's draws, of the arms that are permitted."""
     tables = [table for table in STATES.get(state, state) if table != (0, 5, 0, 95)]
-    return plain.joint_draws(tables, PASSES[name], soft, ROUND, LIMIT, 200_000, np.random.default_rng(5))
+    return plain.joint_draws(tables, PASSES[name], soft, ROUND, LIMIT, 60_000, np.random.default_rng(5))
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -78,7 +78,7 @@ def test_the_comparison_would_notice_that_nothing_is_tested(name, state):
     def always(table, chance, soft, t, rho, alpha, random):
         return np.ones(rho.shape, bool)
 
-    untested = plain.joint_draws(STATES[state], always, 0.0, ROUND, LIMIT, 200_000, np.random.default_rng(5))
+    untested = plain.joint_draws(STATES[state], always, 0.0, ROUND, LIMIT, 60_000, np.random.default_rng(5))
     assert plain.same_law(searching(name, 0.0, state).find(ROUND, 30_000)[:-2], untested) < 1e-9
 
 
