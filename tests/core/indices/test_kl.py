@@ -86,7 +86,7 @@ def test_gate_of_many_plays():
 @example(values=[1.0], alpha=0.0)
 @example(values=[1.0], alpha=1.0)
 def test_evidence_is_a_divergence(values, alpha):
-    one = driving.Bench(bench("practical").policy, 1, alpha).tell(values)
+    one = driving.Bench("docb", 1, alpha).tell(values)
     mean = one.seen["mean"][0, 1]
     expected = len(values) * float(plain.precise_divergence(mean, alpha)) if mean > alpha else 0.0
     if alpha > 0.0 or sum(values) > 1e-290 or sum(values) == 0.0:

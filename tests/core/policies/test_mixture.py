@@ -60,8 +60,12 @@ def test_the_mixture_solves_the_linear_program(text, seed):
     assert chance @ risk <= alpha + 1e-12
     assert chance @ reward == pytest.approx(-solved.fun, abs=1e-8)
     assert (chance > 0).sum() <= 2
-    # And arms are given with these chances.
-    driving.assert_frequencies(bench(text, count, alpha).counts(t, 4_000)[:count][chance > 0], chance[chance > 0])
+    # And arms are given with these chances, where no other mixture is as good.
+    values = sorted(value for value, _ in every_mixture(reward, risk, alpha))
+    if len(values) == 1 or values[-2] < values[-1] - 1e-9:
+        found = bench(text, count, alpha).counts(t, 4_000)[:-2]
+        assert found[chance == 0].sum() == 0
+        driving.assert_frequencies(found[chance > 0], chance[chance > 0])
 
 
 def every_mixture(reward, risk, alpha):
