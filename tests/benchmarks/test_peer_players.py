@@ -1,5 +1,7 @@
 """The players that need no other library: the NumPy script by the definitions, and safebandit beside it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,6 +10,8 @@ from peers import play_numpy, play_safebandit
 from peers.problem import BAYES_UCB, BAYES_UCB_FLAT, KL_UCB, MU, POLICIES, UCB1, regret
 from peers.runner import rewards_of, trial_by_trial
 from peers.tables import Measured, apart
+from safebandit.core.indices import upper
+from safebandit.core.searches.bounds import exceeds
 
 from ..core import plain
 
@@ -33,13 +37,16 @@ def test_the_script_computes_the_definitions(policy, t):
 
 @pytest.mark.parametrize("policy", REGISTERED)
 def test_registered_indices_are_the_definitions(policy):
-    asked = plain.Asked(REGISTERED[policy])
     for t in ROUNDS:
         for plays, ones in zip(PLAYS.astype(int), ONES.astype(int), strict=True):
-            value = DEFINITIONS[policy](plays, ones, t)
-            assert asked(plays, ones, t)[0] == pytest.approx(value, abs=1e-9)
-            assert asked(plays, ones, t, bar=value - 1e-6)[1]
-            assert not asked(plays, ones, t, bar=value + 1e-6)[1]
+            seen, value = (
+                SimpleNamespace(plays=plays, ones=ones, mean=ones / plays),
+                DEFINITIONS[policy](plays, ones, t),
+            )
+            assert upper(REGISTERED[policy], seen, t, None) == pytest.approx(value, abs=1e-9)
+            for bar in (value - 1e-6, value + 1e-6):
+                if exceeds.knows(type(REGISTERED[policy])):
+                    assert exceeds(REGISTERED[policy], seen, t, bar, None) == (value > bar)
 
 
 def test_the_script_draws_from_the_posterior():

@@ -1,32 +1,11 @@
-"""The formulas once more: slow, plain, from their definitions, with nothing of the package's own arithmetic.
-
-`tests` compare the package with these. The helpers at the end drive the package itself.
-"""
+"""The formulas once more: slow, plain, from their definitions, with nothing of the package's own arithmetic."""
 
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-import numba
 import numpy as np
 from scipy import special, stats
-
-from safebandit.core.arms import EVERY, count_outcome, new_arms, new_memory
-from safebandit.core.indices.interface import (
-    evidence,
-    exceeds,
-    learn,
-    lower,
-    lower_near,
-    permits,
-    start,
-    upper,
-    upper_near,
-    width,
-)
-from safebandit.core.kernels import Costs, empty_trials, kernels_for
-from safebandit.core.policies import prepare, widths
-from safebandit.core.streams import STATE, trial_streams
 
 MASK = (1 << 64) - 1
 
@@ -372,148 +351,14 @@ def reduced_bit(key, play, value):
     return int((z >> 11) / 2**53 < value)
 
 
-class Bench:
-    """A policy with arms whose counts a test sets, so that its compiled formulas can be asked."""
-
-    def __init__(self, policy, count, alpha, seed=0):
-        self.policy = prepare(policy, [f"arm {k}" for k in range(count)], "least_risky", limits=(alpha,))
-        self.kernels = kernels_for(self.policy)
-        streams = trial_streams(seed, 0, count)
-        self.memory = new_memory(streams.keys, streams.policy.copy(), widths(self.policy))
-        self.arms, self.stream = self.memory.arms, self.memory.streams
-        self.known = (self.policy, self.memory, (alpha,))
-        self.kernels.begin(*self.known)
-
-    def learn(self, k, reward, risk):
-        """One play of arm k; NaN for what is not known."""
-        play = int(self.arms["asked"][k])
-        self.arms["asked"][k] += 1
-        self.kernels.learn(*self.known, k, play, reward, (risk,), math.nan, (math.nan,))
-
-    def jump(self, k, name, plays, ones):
-        """Arm k as it is after so many plays: all but the last are set, the last is learnt."""
-        last = 1 if ones == plays else 0
-        self.arms[name]["plays"][k] = plays - 1
-        self.arms[name]["ones"][k] = ones - last
-        self.arms[name]["total"][k] = ones - last
-        unknown = {"reward": math.nan, "risk": math.nan}
-        self.learn(k, **(unknown | {name: float(last)}))
-
-    def look(self, t):
-        """Per arm: the lower risk index, whether it permits, the upper reward index."""
-        table = np.full((len(self.arms), 4), np.nan)
-        self.kernels.look(*self.known, t, table)
-        return table[:, [3, 0, 1]]
-
-    def decide(self, t):
-        """A decision from what the arms' counts are now, also where a test has set them."""
-        self.memory.notes["changed"] = EVERY
-        return self.go_on(t)
-
-    def go_on(self, t):
-        """A decision that trusts what was noted in earlier ones."""
-        return self.kernels.decide(*self.known, t)
-
-    def draw(self, t):
-        """The same, and every permitted arm's drawn index."""
-        self.arms["index"] = np.nan
-        k, none = self.decide(t)
-        if k >= 0 and not none:
-            self.kernels.reveal(self.policy, self.memory, k, t)
-        return k, none
-
-
-def decisions(policy, instance, horizon, seed, trial=0):
-    """The arms that the simulator plays, round by round, and -1 where it holds: read off costs that name the arm."""
-    count = len(instance.mu)
-    ready = prepare(policy, instance.arms, "least_risky", limits=instance.limits, risks=instance.nu)
-    random = trial_streams(seed, trial, count)
-    memory = new_memory(random.keys[None, :], random.policy.copy(), widths(ready), len(instance.limits))
-    outcomes = np.zeros((1, count), STATE)
-    outcomes[0] = random.arms
-    out = empty_trials(1, horizon, count, len(instance.limits))
-    costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
-    kernels_for(ready, instance.law).run_trials(
-        ready, instance.law, instance.limits, costs, np.arange(1, horizon + 1),
-        memory, outcomes, out, np.zeros(1, np.int64),
-    )  # fmt: skip
-    return np.diff(out.regret[0], prepend=0.0).astype(int) - 1
-
-
-@numba.njit
-def ask(index, arms, t, bar, before, stream):
-    """The upper index of the first arm, whether it exceeds `bar`, and the index again, sought from `before`."""
-    seen = arms[0].reward
-    return (
-        upper(index, seen, t, stream[0]),
-        exceeds(index, seen, t, bar, stream[0]),
-        upper_near(index, seen, t, before, 0, stream[0]),
-    )
-
-
-class Asked:
-    """One arm whose reward counts a test sets, to ask `ask` about."""
-
-    def __init__(self, index):
-        # Plain numbers, as compiled code takes them.
-        self.index = type(index)(*(int(value) if isinstance(value, int) else value for value in index))
-        streams = trial_streams(0, 0, 1)
-        self.stream = streams.policy.copy()
-        self.arms = new_arms(streams.keys, (2, 2))
-
-    def __call__(self, plays, ones, t, *, total=None, pending=0, bar=0.5, before=0.0, own=0.0):
-        reward = self.arms["reward"]
-        reward["own"][:, 0] = own
-        reward["plays"], reward["ones"], reward["pending"] = plays, ones, pending
-        reward["total"] = ones if total is None else total
-        reward["mean"] = np.minimum(1.0, reward["total"] / plays) if plays > 0 else 0.0
-        return ask(self.index, self.arms, t, bar, before, self.stream)
-
-
-@numba.njit
-def tell(index, arms, values, alpha):
-    """The first arm, new, learns outcomes one by one."""
-    seen = arms[0].reward
-    start(index, seen.own, alpha)
-    for play in range(len(values)):
-        bit = count_outcome(seen, arms[0].key, play, values[play])
-        learn(index, seen, values[play], bit, alpha)
-
-
-@numba.njit
-def ask_gate(index, arms, t, alpha, before, stream):
-    """The lower index of the first arm, whether it permits, its evidence, and the index sought from `before`."""
-    seen = arms[0].reward
-    return (
-        lower(index, seen, t, alpha, stream[0]),
-        permits(index, seen, t, alpha, stream[0]),
-        evidence(index, seen, alpha),
-        lower_near(index, seen, t, alpha, before, 0, stream[0]),
-    )
-
-
-class Told:
-    """One arm that is told outcomes, to ask an index about."""
-
-    def __init__(self, index, values=(), alpha=0.5):
-        # Plain numbers, as compiled code takes them.
-        self.index = type(index)(*(int(value) if isinstance(value, int) else value for value in index))
-        streams = trial_streams(0, 0, 1)
-        self.stream = streams.policy.copy()
-        self.blank = new_arms(streams.keys, (width(index), width(index)))
-        self.tell(values, alpha)
-
-    def tell(self, values, alpha=0.5):
-        """Forget all, then learn these outcomes."""
-        self.arms, self.alpha = self.blank.copy(), float(alpha)
-        tell(self.index, self.arms, np.asarray(values, float), self.alpha)
-        return self
-
-    def reward(self, t, *, pending=0, bar=0.5, before=0.0):
-        """The upper index, whether it exceeds `bar`, and the index again."""
-        self.arms["reward"]["pending"] = pending
-        return ask(self.index, self.arms, t, bar, before, self.stream)
-
-    def gate(self, t):
-        """The lower index, whether it permits, and the evidence."""
-        return ask_gate(self.index, self.arms, t, self.alpha, 0.0, self.stream)[:3]
+def chances_to_win(counts, prior=(1.0, 1.0)):
+    """For each arm (plays, ones) the chance that its posterior draw is the largest, integrated over its quantiles."""
+    laws = [stats.beta(ones + prior[0], plays - ones + prior[1]) for plays, ones in counts]
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    levels, chances = 0.5 * (nodes + 1.0), []
+    for k, law in enumerate(laws):
+        points = law.ppf(levels)
+        others = np.prod([other.cdf(points) for j, other in enumerate(laws) if j != k], axis=0)
+        chances.append(float(0.5 * weights @ others))
+    assert abs(sum(chances) - 1.0) < 1e-4
+    return np.array(chances) / sum(chances)

@@ -1,10 +1,14 @@
 """One formula per class: chosen alike in Python and in compiled code, and never an old one from the disk."""
 
+import fcntl
+import inspect
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +17,10 @@ import pytest
 
 import safebandit
 from safebandit.core import dispatch
+from safebandit.core.indices import BayesLower, BayesUpper, HoeffdingUpper, KLLower, KLUpper, Level, Schedule
+from safebandit.core.kernels import kernels_for
+from safebandit.core.policies import DoublyOptimistic, PolicyMixture, bwcr, docb, klbayes, pess, policy_from_text
+from safebandit.core.streams import mix
 from safebandit.errors import PolicyError
 
 PACKAGE = Path(safebandit.__file__).parent
@@ -33,14 +41,11 @@ if __name__ != "__main__":
 """
 
 SHORT_FORMULA = """
+from types import SimpleNamespace
 from typing import NamedTuple
 
-import numpy as np
-
-from safebandit.core.arms import new_arms
 from safebandit.core.dispatch import generic
-from safebandit.core.indices import KLUpper, upper
-from safebandit.core.streams import trial_streams
+from safebandit.core.indices import HoeffdingUpper, upper
 
 
 class Circle(NamedTuple):
@@ -57,9 +62,7 @@ def circle_area(shape):
     return 3.0 * shape.radius**2
 
 
-streams = trial_streams(0, 0, 1)
-seen = new_arms(streams.keys, (0, 0)).view(np.recarray)[0].reward
-print(area(Circle(3.0), 2.0), upper(KLUpper(), seen, 10, streams.policy[0]))
+print(area(Circle(3.0), 2.0), upper(HoeffdingUpper(), SimpleNamespace(plays=0), 10, None))
 """
 
 
@@ -157,6 +160,56 @@ def test_a_formula_with_too_few_or_too_many_arguments_is_refused(formula):
     assert not area.knows(Cube)
 
 
+# --- values ---
+
+
+class Rectangle(NamedTuple):
+    side: float
+
+
+class SquareToo(Square):
+    """A class that is derived from one with a formula."""
+
+
+@area.register(Rectangle)
+def rectangle_area(shape):
+    return shape.side
+
+
+VALUES = [
+    KLUpper(), KLUpper(Level.theory), KLLower(), HoeffdingUpper(), BayesUpper(), BayesUpper(Schedule.proof),
+    BayesLower(), Square(0), Rectangle(0), SquareToo(0), docb(), klbayes(), docb(when_none="hold"), docb(Level.theory),
+    bwcr(), pess(), DoublyOptimistic(KLUpper(), BayesLower(), None, False), PolicyMixture(KLUpper(), KLLower(), 0),
+]  # fmt: skip
+
+
+def test_values_of_two_classes_differ_though_their_numbers_are_equal():
+    assert KLUpper() != BayesUpper()
+    assert Square(1.0) != Rectangle(1.0)
+    assert DoublyOptimistic(KLUpper(), KLLower()) != DoublyOptimistic(HoeffdingUpper(), KLLower())
+    for i, one in enumerate(VALUES):
+        for j, other in enumerate(VALUES):
+            assert (one == other) is (i == j), (one, other)
+            assert (one != other) is (i != j)
+    assert len(set(VALUES)) == len(VALUES)
+    # A class that has no formula is a plain tuple.
+    assert Cube(1.0) == (1.0,)
+    assert KLUpper() != (Level.practical,)
+
+
+def test_equal_values_of_one_class_are_equal_and_hash_alike():
+    again = [type(value)(*value) for value in VALUES]
+    assert again == VALUES
+    assert [hash(value) for value in again] == [hash(value) for value in VALUES]
+    assert pickle.loads(pickle.dumps(VALUES[:7])) == VALUES[:7]
+    # A member of an enumeration is the number that stands for it in compiled code.
+    assert KLUpper(1) == KLUpper(Level.theory)
+    assert policy_from_text("docb:level=theory") == docb(Level.theory)
+
+
+# --- the cache, and the door to the compiler ---
+
+
 def files_of(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -195,6 +248,53 @@ def test_an_edited_formula_is_never_served_from_the_disk(copied, tmp_path):
     assert edited != formulas.read_text()
     formulas.write_text(edited)
     assert run_probe(copied, cache)[:2] == (pytest.approx(4.605170186), 0)
+
+
+def test_two_processes_that_compile_at_once_both_succeed_and_one_waits(copied, tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(run_probe, [copied] * 2, [tmp_path / "cache"] * 2))
+    # Whoever comes second finds the code ready; a third process, too, so that the cache is whole.
+    assert [value for value, _, _ in both] == [pytest.approx(2.302585093)] * 2
+    assert sorted(hits for _, hits, _ in both) == [0, 1]
+    assert run_probe(copied, tmp_path / "cache")[:2] == (pytest.approx(2.302585093), 1)
+
+
+class EnteredError(Exception):
+    """Somebody came to the door."""
+
+
+class Guard:
+    """A door that nobody gets through."""
+
+    def entered(self):
+        raise EnteredError
+
+
+def double(x):
+    return 2 * x
+
+
+STEPS = [step for kernels in (kernels_for(KLUpper()), kernels_for(Square(1.0))) for step in kernels]
+
+
+@pytest.mark.parametrize("function", [*STEPS, dispatch.compiled(double), dispatch.compiled_here(double), mix])
+def test_nothing_is_compiled_but_behind_the_door(monkeypatch, function):
+    monkeypatch.setattr(dispatch, "DOOR", Guard())
+    # As when it is called with types that it has not been compiled for, from Python or from compiled code.
+    with pytest.raises(EnteredError):
+        function.compile((numba.complex64,) * len(inspect.signature(function.py_func).parameters))
+    with pytest.raises(EnteredError):
+        function(*[1j] * len(inspect.signature(function.py_func).parameters))
+
+
+def test_the_door_is_locked_for_others_while_somebody_is_inside_and_may_be_entered_again():
+    path = dispatch.cache_folder() / "lock"
+    with dispatch.DOOR.entered(), dispatch.DOOR.entered(), path.open("a+b") as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another thread waits, too.
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(dispatch.DOOR._inside.acquire, blocking=False).result() is False
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(copied, tmp_path):

@@ -7,6 +7,7 @@ quantile for 1 in a million: all of them together for less than 1 seed in 10,000
 import math
 import re
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -50,8 +51,7 @@ def test_bernoulli_pairs_have_the_means_and_the_correlation(correlation):
 def test_independent_arms_have_exactly_nu_after_either_reward():
     nu = [0.1, 0.3, 0.7, 0.123456789]
     law = Instance.bernoulli([0.3, 0.7, 0.1, 1 / 3], nu, 0.5).law
-    assert law.risk_after_reward.tolist() == [nu]
-    assert law.risk_after_none.tolist() == [nu]
+    assert law.table[:, 1:].tolist() == [[risk, risk] for risk in nu]
 
 
 def limits(mu, nu):
@@ -66,10 +66,8 @@ def test_the_feasible_correlations_end_where_a_cell_is_empty(mu, nu):
     smallest, largest = max(0.0, mu + nu - 1), min(mu, nu)
     for rho, both in ((low, smallest), (high, largest)):
         law = Instance.bernoulli([mu], [nu], 1.0, correlation=rho).law
-        assert law.risk_after_reward[0] == pytest.approx(both / mu, abs=1e-9)
-        assert law.risk_after_none[0] == pytest.approx((nu - both) / (1 - mu), abs=1e-9)
-        assert 0.0 <= law.risk_after_reward[0] <= 1.0
-        assert 0.0 <= law.risk_after_none[0] <= 1.0
+        assert law.table[0].tolist() == pytest.approx([mu, (nu - both) / (1 - mu), both / mu], abs=1e-9)
+        assert ((law.table >= 0.0) & (law.table <= 1.0)).all()
     for rho in (low - 1e-6, high + 1e-6):
         with refused(f"correlation of arm 0 must lie in [{low:.4g}, {high:.4g}] for mu = {mu:g} and nu = {nu:g}"):
             Instance.bernoulli([mu], [nu], 1.0, correlation=rho)
@@ -164,3 +162,14 @@ def test_an_outcome_of_probability_zero_is_never_drawn():
     instance = Instance.finite([[(0, 0, 0.0), (0.5, 0, 0.5), (0.75, 1, 0.0), (1, 0, 0.5), (1, 1, 0.0)]], 0.5)
     drawn = instance.draw(0, 5_000, seed=32)
     assert set(map(tuple, drawn.tolist())) == {(0.5, 0.0), (1.0, 0.0)}
+
+
+def test_all_laws_are_of_one_type_and_know_how_many_risks_a_play_has():
+    one = Instance.bernoulli([0.3, 0.5], [0.1, 0.2], 0.5).law
+    several = [
+        Instance.bernoulli([0.3, 0.5], [[0.1, 0.2]] * 3, [0.5] * 3).law,
+        Instance.beta([0.3, 0.5], [[0.1, 0.2]] * 3, [0.5] * 3).law,
+        Instance.finite([[(0.1, 0, 0, 1, 0.5), (1, 0.2, 0.3, 0, 0.5)]] * 2, [0.5] * 3).law,
+    ]
+    assert [one.risks, *(law.risks for law in several)] == [1, 3, 3, 3]
+    assert {numba.typeof(law) for law in several} == {numba.typeof(one)}

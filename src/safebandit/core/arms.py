@@ -134,16 +134,6 @@ def _view(raw: NDArray[np.uint8]) -> Records:
     return view
 
 
-def new_quantity(width: int) -> Seen:
-    """One quantity of which nothing has been seen, with room for `width` own numbers: for formulas called from Python.
-
-    >>> new_quantity(3)["own"].tolist()
-    [0.0, 0.0, 0.0]
-    """
-    fields = [(name, QUANTITY[name]) for name in QUANTITY.names or () if name != "own"]
-    return np.zeros(1, np.dtype([*fields, ("own", "f8", (max(1, width),))]))[0]
-
-
 def _record_at(typing_context: Any, first: Any, offset: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]], source_etype=ir.IntType(8))

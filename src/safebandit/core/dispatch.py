@@ -269,10 +269,10 @@ class GenericFunction(Generic[P, R]):
                     f"{kind.__name__} already has a formula for {self.name}; define the class again, "
                     "in the same cell, so that no compiled code still holds the old one"
                 )
-            _compare_by_type(kind)
             plain = getattr(formula, "py_func", formula)
             self.formulas[kind] = self._padded(plain)
             self.plain[kind] = plain
+            _compare_by_type(kind)
             return formula
 
         return add

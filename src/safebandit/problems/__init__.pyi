@@ -1,5 +1,4 @@
 from .instance import Instance as Instance
-from .instance import draw as draw
 from .named import NAMED as NAMED
 from .named import as_instance as as_instance
 from .named import instance_by_name as instance_by_name

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
-from safebandit.core.laws import draw as draw  # noqa: PLC0414  passed on by the room
+from safebandit.core.laws import draw
 from safebandit.core.streams import trial_streams
 from safebandit.errors import InstanceError, suggest
 from safebandit.problems import make

@@ -285,7 +285,8 @@ def make_ready(job: Job) -> None:
     kind = _typeof(job.policy), _typeof(job.law)
     if kind not in _READY:
         take_formulas(job.formulas)
-        run_chunk(job, range(0))
+        # One trial that stops before its first round: arrays without any have another layout, and so another type.
+        run_chunk(job._replace(stop=np.ones(1, np.int64)), range(1))
         _READY.add(kind)
 
 

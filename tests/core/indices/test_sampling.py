@@ -1,4 +1,4 @@
-"""Indices drawn from the posterior: the right laws, also where most arms are never drawn."""
+"""Indices drawn from the posterior: the right laws, of what a decision writes and of whom it gives."""
 
 import math
 
@@ -7,155 +7,29 @@ import pytest
 from scipy import stats
 
 from safebandit.core.indices import KLLower, SampledRisk, Thompson
-from safebandit.core.policies import DoublyOptimistic
+from safebandit.core.policies import HOLD, WAIT, DoublyOptimistic
 
-from ..plain import Bench
+from .. import driving, plain
 
-# Each statistical test below fails by chance with probability at most this, were its seed not fixed.
-FALSE_ALARM = 1e-4
-
-# (plays, ones) per arm: equal arms, which mostly all exceed the bar, a clear leader, which mostly does so alone, and
-# arms that now and then win from far below.
-STATES = {
-    "nothing seen": [(0, 0), (0, 0), (0, 0)],
-    "equal": [(20, 10)] * 4,
-    "one lead": [(50, 25), (50, 35), (50, 30)],
-    "wins one in 100": [(50, 25), (50, 36)],
-    "few plays against many": [(5, 1), (400, 260), (4, 0), (0, 0)],
-    "on both sides of the leader": [(30, 12), (30, 13), (200, 130), (30, 14), (30, 15)],
-    "means of 0 and 1": [(6, 0), (6, 6), (3, 3), (0, 0)],
-    "many plays": [(100_000, 50_000), (100_000, 50_300), (20_000, 9_990)],
-}
+ROUND = 3_000
 
 
-def thompson_bench(counts, policy=None, seed=0):
-    policy = policy or DoublyOptimistic(Thompson(), KLLower(), each_first=False)
-    bench = Bench(policy, len(counts), 0.5, seed)
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 3.0)])
+def test_thompson_draws_are_of_the_posterior_and_the_largest_wins(prior):
+    counts = [(5, 1), (400, 260), (4, 0), (0, 0)]
+    bench = driving.Bench(DoublyOptimistic(Thompson(*prior), KLLower(), each_first=False), 4, 0.5, seed=1)
     for k, (plays, ones) in enumerate(counts):
-        if plays:
-            bench.jump(k, "reward", plays, ones)
-    return bench
-
-
-def chances_to_win(counts, prior=(1.0, 1.0)):
-    """For each arm the chance that its posterior draw is the largest, by integration over its own quantiles."""
-    laws = [stats.beta(ones + prior[0], plays - ones + prior[1]) for plays, ones in counts]
-    nodes, weights = np.polynomial.legendre.leggauss(400)
-    levels, weights = 0.5 * (nodes + 1.0), 0.5 * weights
-    chances = []
-    for k, law in enumerate(laws):
-        points = law.ppf(levels)
-        others = np.prod([other.cdf(points) for j, other in enumerate(laws) if j != k], axis=0)
-        chances.append(float(weights @ others))
-    assert sum(chances) == pytest.approx(1.0, abs=1e-4)
-    return np.array(chances) / sum(chances)
-
-
-def assert_frequencies(wins, chances):
-    """Chi-square, with arms that are hardly expected to win taken together."""
-    total = wins.sum()
-    rare = chances * total < 10
-    if rare.any():
-        wins = np.append(wins[~rare], wins[rare].sum())
-        chances = np.append(chances[~rare], chances[rare].sum())
-        if chances[-1] * total < 10:
-            # Too few for the approximation: the exact law of so rare a count.
-            assert stats.binomtest(int(wins[-1]), int(total), float(chances[-1])).pvalue > FALSE_ALARM
-            wins, chances = wins[:-1], chances[:-1] / chances[:-1].sum()
-    if len(wins) > 1:
-        assert stats.chisquare(wins, chances * wins.sum()).pvalue > FALSE_ALARM
-
-
-def play(bench, rounds):
-    """Who wins how often, and the winning draws; nothing is learnt in between."""
-    wins, draws = np.zeros(len(bench.arms), int), np.empty(rounds)
-    for i in range(rounds):
-        k, none = bench.draw(100)
-        assert not none
-        wins[k] += 1
-        draws[i] = bench.arms["index"][k]
-    return wins, draws
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_arms_win_as_often_as_if_all_were_drawn(name):
-    counts = STATES[name]
-    bench = thompson_bench(counts)
-    wins, draws = play(bench, 40_000)
-    assert_frequencies(wins, chances_to_win(counts))
-    # The largest of independent draws lies below x with the product of the chances.
-    laws = [stats.beta(ones + 1, plays - ones + 1) for plays, ones in counts]
-    assert stats.kstest(draws, lambda x: np.prod([law.cdf(x) for law in laws], axis=0)).pvalue > FALSE_ALARM
-
-
-def test_every_arms_draw_is_one_of_its_posterior():
-    # Also the draws that the decision did not need, and those of arms that exceed the bar together, or not at all.
-    counts = STATES["few plays against many"]
-    bench = thompson_bench(counts, seed=1)
-    draws = np.empty((20_000, len(counts)))
+        bench.set(k, 0, plays, ones)
+    draws = np.empty((8_000, len(counts)))
     for row in draws:
-        k, _ = bench.draw(100)
-        row[:] = bench.arms["index"]
+        k, _ = bench.decide(100)
+        row[:] = bench.columns()[1]
         assert row[k] == row.max()
     for draw, (plays, ones) in zip(draws.T, counts, strict=True):
-        assert stats.kstest(draw, stats.beta(ones + 1, plays - ones + 1).cdf).pvalue > FALSE_ALARM
+        assert stats.kstest(draw, stats.beta(ones + prior[0], plays - ones + prior[1]).cdf).pvalue > driving.FALSE_ALARM
     # They are drawn apart from each other.
     assert np.abs(np.corrcoef(draws.T) - np.eye(len(counts))).max() < 5.0 / math.sqrt(len(draws))
-
-
-@pytest.mark.parametrize("bar", [0.05, 0.4, 0.5, 0.6, 0.95, 0.999])
-def test_who_wins_does_not_depend_on_the_bar(bar):
-    counts = [(20, 10), (25, 13), (3, 1), (40, 19)]
-    bench = thompson_bench(counts, seed=2)
-    wins = np.zeros(len(counts), int)
-    for _ in range(20_000):
-        bench.memory.notes["bar"], bench.memory.notes["work"] = bar, 0
-        wins[bench.decide(100)[0]] += 1
-    assert_frequencies(wins, chances_to_win(counts))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_chance_to_lie_below_the_bar_is_carried_from_play_to_play(seed):
-    rng = np.random.default_rng(seed)
-    bench = thompson_bench([(0, 0)] * 4, seed=seed)
-    for _ in range(3_000):
-        k, _ = bench.decide(100)
-        bench.learn(k, float(rng.random() < 0.3 + 0.1 * k), 0.0)
-        below, _, bar = bench.arms["reward"]["own"][k, :3]
-        seen = bench.arms["reward"][k]
-        assert below == pytest.approx(
-            stats.beta.cdf(bar, seen["ones"] + 1, seen["plays"] - seen["ones"] + 1), abs=1e-11
-        )
-
-
-@pytest.mark.parametrize("count", [1, 2, 33, 1_000])
-def test_one_uniform_number_serves_a_block_of_arms(count):
-    # All arms alike: each wins as often as the others, in whatever block it is.
-    bench = thompson_bench([(0, 0)] * count, seed=3)
-    wins = np.zeros(count, int)
-    for _ in range(20 * max(count, 500)):
-        wins[bench.decide(100)[0]] += 1
-    if count > 1:
-        assert stats.chisquare(wins).pvalue > FALSE_ALARM
-
-
-def test_an_impermissible_arm_is_not_drawn():
-    bench = thompson_bench([(50, 25), (50, 45), (50, 30)])
-    bench.jump(1, "risk", 200, 200)
-    wins, _ = play(bench, 4_000)
-    assert wins[1] == 0
-    assert_frequencies(wins[[0, 2]], chances_to_win([(50, 25), (50, 30)]))
-
-
-def test_another_prior_is_drawn_by_its_own_posterior():
-    prior = (0.5, 3.0)
-    policy = DoublyOptimistic(Thompson(*prior), KLLower(), each_first=False)
-    counts = [(50, 25), (50, 36), (0, 0), (3, 3)]
-    bench = thompson_bench(counts, policy)
-    wins, draws = play(bench, 20_000)
-    assert_frequencies(wins, chances_to_win(counts, prior))
-    laws = [stats.beta(ones + prior[0], plays - ones + prior[1]) for plays, ones in counts]
-    assert stats.kstest(draws, lambda x: np.prod([law.cdf(x) for law in laws], axis=0)).pvalue > FALSE_ALARM
+    driving.assert_frequencies(bench.counts(100, 20_000)[:-2], plain.chances_to_win(counts, prior))
 
 
 @pytest.mark.parametrize(
@@ -164,29 +38,100 @@ def test_another_prior_is_drawn_by_its_own_posterior():
      (12, 12, 0.5, (1.0, 1.0), 1000), (300, 60, 0.0, (1.0, 1.0), 400), (300, 60, 2.0, (0.5, 3.0), 400)],
 )  # fmt: skip
 def test_a_sampled_risk_is_a_posterior_draw_less_its_slack(plays, ones, slack, prior, t):
-    policy = DoublyOptimistic(Thompson(), SampledRisk(slack, *prior), each_first=False)
-    alpha = 0.2
-    bench = Bench(policy, 1, alpha, seed=3)
-    if plays:
-        bench.jump(0, "risk", plays, ones)
-    table = np.array([bench.look(t)[0] for _ in range(10_000)])
+    bench = driving.Bench(DoublyOptimistic(Thompson(), SampledRisk(slack, *prior), each_first=False), 1, 0.2, seed=3)
+    bench.set(0, 1, plays, ones)
+    risks, permits = np.array([bench.gate(t) for _ in range(5_000)]).T
     law = stats.beta(ones + prior[0], plays - ones + prior[1])
     shift = slack * law.std() * math.sqrt(math.log(t))
-    assert stats.kstest(table[:, 0], lambda x: law.cdf(x + shift)).pvalue > FALSE_ALARM
-    assert (table[:, 1] == (table[:, 0] <= alpha)).all()
+    assert stats.kstest(risks, lambda x: law.cdf(x + shift)).pvalue > driving.FALSE_ALARM
+    assert (permits == (risks <= 0.2)).all()
 
 
-@pytest.mark.parametrize(("alpha", "permitted"), [(0.0, False), (1.0, True)])
-def test_a_sampled_risk_where_risk_is_never_or_always_tolerated(alpha, permitted):
-    bench = Bench(DoublyOptimistic(Thompson(), SampledRisk(), each_first=False), 1, alpha)
-    bench.jump(0, "risk", 10, 4)
-    assert {bool(bench.look(20)[0, 1]) for _ in range(1_000)} == {permitted}
+# (plays, rewards, risks...) per arm, and alpha: where the gate is open, shut and in doubt, and where no arm is likely.
+STATES = {
+    "one arm": ([(12, 5, 4)], (0.3,)),
+    "nothing seen": ([(0, 0, 0), (0, 0, 0), (0, 0, 0)], (0.3,)),
+    "the best is unsafe": ([(60, 50, 50), (60, 30, 6), (60, 28, 8)], (0.3,)),
+    "all in doubt": ([(40, 30, 14), (50, 20, 16), (25, 12, 8), (30, 3, 9), (10, 1, 3)], (0.3,)),
+    "hardly any is permissible": ([(40, 30, 25), (50, 20, 28), (25, 12, 14)], (0.3,)),
+    "two risks": ([(40, 30, 8, 20), (50, 20, 10, 24), (25, 12, 9, 2)], (0.3, 0.5)),
+    "any risk": ([(20, 9, 20), (20, 12, 3)], (1.0,)),
+    "no risk": ([(20, 9, 20), (20, 12, 0), (0, 0, 0)], (0.0,)),
+    "many plays": ([(5_000, 2_500, 1_510), (5_000, 2_540, 1_530), (400, 190, 60)], (0.3,)),
+}
+SLACKS = {"naive-ts": 0.0, "slack-ts": 0.25, "slack-ts:slack=1.5": 1.5}
 
 
-def test_a_sampled_risk_permits_with_the_posteriors_chance():
-    bench = Bench(DoublyOptimistic(Thompson(), SampledRisk(), each_first=False), 1, 0.3)
-    bench.jump(0, "risk", 40, 13)
-    rounds = 20_000
-    # A new round for each: within a round the gate is asked once.
-    blocked = sum(bench.decide(41 + i)[1] for i in range(rounds))
-    assert stats.binomtest(blocked, rounds, stats.beta.sf(0.3, 14, 28)).pvalue > FALSE_ALARM
+def sampling_bench(text, state, when_none, seed=0):
+    counts, limits = STATES[state]
+    bench = driving.Bench(text, len(counts), limits, when_none=when_none, seed=seed)
+    for k, (plays, *ones) in enumerate(counts):
+        for j, each in enumerate(ones):
+            bench.set(k, j, plays, each)
+    return bench
+
+
+def plain_answers(state, slack, rule, available=None, size=60_000):
+    """What a policy that draws every arm answers, in NumPy, counted as a bench does."""
+    counts, limits = STATES[state]
+    random, some = np.random.default_rng(5), np.ones(len(counts), bool) if available is None else np.array(available)
+    best, excess = np.empty((len(counts), size)), np.empty((len(counts), size))
+    for k, (plays, ones, *risks) in enumerate(counts):
+        best[k] = random.beta(ones + 1, plays - ones + 1, size)
+        laws = [stats.beta(each + 1, plays - each + 1) for each in risks]
+        shifts = [slack * law.std() * math.sqrt(math.log(ROUND * len(limits))) for law in laws]
+        lower = [random.beta(*law.args, size) - shift for law, shift in zip(laws, shifts, strict=True)]
+        excess[k] = np.max([each - alpha for each, alpha in zip(lower, limits, strict=True)], axis=0)
+    best = np.where((excess <= 0.0) & some[:, None], best, -1.0)
+    least = np.where(some[:, None], excess, np.inf).argmin(axis=0)
+    answer = np.where(best.max(axis=0) >= 0.0, best.argmax(axis=0), least if rule == "least_risky" else HOLD)
+    answer = np.where((best.max(axis=0) < 0.0) & (excess <= 0.0).any(axis=0), WAIT, answer)
+    return np.bincount(answer % (2 + len(counts)), minlength=2 + len(counts))
+
+
+@pytest.mark.parametrize("rule", ["least_risky", "hold"])
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("text", SLACKS)
+def test_both_drawn_arms_are_given_as_often_as_in_numpy(text, state, rule):
+    found = sampling_bench(text, state, rule).counts(ROUND, 20_000)
+    assert plain.same_law(found, plain_answers(state, SLACKS[text], rule)) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize("rule", ["least_risky", "hold"])
+@pytest.mark.parametrize("text", ["naive-ts", "slack-ts"])
+def test_an_arm_that_waits_for_outcomes_is_not_given(text, rule):
+    bench, available = sampling_bench(text, "hardly any is permissible", rule, seed=3), [True, False, True]
+    bench.arms["available"] = available
+    found = bench.counts(ROUND, 20_000)
+    assert found[1] == 0
+    assert found[WAIT] > 0
+    expected = plain_answers("hardly any is permissible", SLACKS[text], rule, available)
+    assert plain.same_law(found, expected) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize("state", ["all in doubt", "hardly any is permissible", "two risks", "nothing seen"])
+def test_the_comparison_would_notice_another_slack(state):
+    found = sampling_bench("slack-ts", state, "hold").counts(ROUND, 20_000)
+    assert plain.same_law(found, plain_answers(state, 0.0, "hold")) < 1e-9
+
+
+@pytest.mark.parametrize("state", ["all in doubt", "hardly any is permissible", "two risks"])
+@pytest.mark.parametrize("text", SLACKS)
+def test_what_is_written_are_the_draws_that_give_the_decision(text, state):
+    bench = sampling_bench(text, state, "least_risky", seed=6)
+    for _ in range(1_000):
+        k, none = bench.decide(ROUND)
+        permissible, index, _, risks = bench.columns()
+        safe = (risks <= bench.limits).all(axis=1)
+        assert (permissible == safe).all()
+        assert none == (not safe.any())
+        if none:
+            assert k == (risks - bench.limits).max(axis=1).argmin()
+        else:
+            assert k == np.nanargmax(index)
+            assert (np.isnan(index) == ~safe).all()
+
+
+@pytest.mark.parametrize("t", [2**61, 2**62, 2**63 - 1])
+def test_rounds_beyond_all_bounds_are_answered(t):
+    assert sampling_bench("slack-ts", "the best is unsafe", "hold").decide(t)[0] in (0, 1, 2)

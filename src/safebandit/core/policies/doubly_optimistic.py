@@ -26,7 +26,7 @@ from safebandit.core.indices.interface import (
 )
 from safebandit.core.naming import read_number, read_value
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import first_unplayed, gate_round, largest_written, play_when_none
+from safebandit.core.policies.choice import LEAST_RISKY, first_unplayed, gate_round, largest_written, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.errors import PolicyError
 
@@ -119,8 +119,9 @@ def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
         winner = largest_written(state, INDEX)
         if winner >= 0:
             return winner, False
-    # Risks that were drawn above are drawn again from the same place, and are the same.
-    stream.a, stream.b, stream.c, stream.counter = before
+    if policy.when_none == LEAST_RISKY:
+        # Risks that were drawn above are drawn again from the same place, and are the same.
+        stream.a, stream.b, stream.c, stream.counter = before
     return play_when_none(policy.when_none, policy.safety, state, t + policy.head_start), True
 
 

@@ -153,11 +153,11 @@ def _highest(index: Any, state: State, work: Any, notes: Any, t: int, x: float, 
 
 @rare
 def _draw_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int, x: float) -> float:
-    """Draw the line of an arm anew, and give its index in round t, where the line mostly touches it."""
+    """Draw the line of an arm anew, and give its index in round t, which the line may not touch."""
     arm, seen = at(work, k), quantity(state, k, REWARD)
     arm.touched = near(index, seen, t, arm.touched, state.stream)
     _set_line(index, state, work, notes, k, t, x)
-    return arm.reach + arm.slope * x
+    return arm.touched
 
 
 @piece

@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from safebandit import Instance
-from safebandit.core.arms import new_memory
 from safebandit.core.bernoulli import chance_larger
-from safebandit.core.indices.rivals import REFRESH_EVERY, SOON
-from safebandit.core.kernels import Costs, empty_trials, kernels_for
-from safebandit.core.policies import policy_from_text, prepare, widths
-from safebandit.core.streams import STATE, trial_streams
+from safebandit.core.searches.bar import BLOCK
+from safebandit.core.searches.rivals import REFRESH_EVERY, SOON
 
-from .test_sampling import FALSE_ALARM, assert_frequencies, chances_to_win, thompson_bench
+from .. import driving, plain
+from .test_thompson import searching
 
 # (plays, ones) per arm, two of which mostly exceed the bar by themselves.
 RIVALS = {
@@ -49,11 +47,11 @@ def exact(a, b, c, d):
 
 def by_quadrature(a, b, *others):
     """The chance that X ~ Beta(a, b) is above all others, by Gauss and Legendre, twelve deviations to either side."""
-    law = stats.beta(a, b)
-    low, high = max(0.0, law.mean() - 12.0 * law.std()), min(1.0, law.mean() + 12.0 * law.std())
+    mean, deviation = a / (a + b), math.sqrt(a * b / (a + b + 1.0)) / (a + b)
+    low, high = max(0.0, mean - 12.0 * deviation), min(1.0, mean + 12.0 * deviation)
     points = low + 0.5 * (NODES + 1.0) * (high - low)
     # The density's constant has lost digits to rounding where there are many plays.
-    logs = (a - 1.0) * np.log(points / law.mean()) + (b - 1.0) * np.log1p((law.mean() - points) / (1.0 - law.mean()))
+    logs = (a - 1.0) * np.log(points / mean) + (b - 1.0) * np.log1p((mean - points) / (1.0 - mean))
     density = WEIGHTS * np.exp(logs)
     below = np.prod([special.betainc(*other, points) for other in others], axis=0)
     return float(density @ below / density.sum())
@@ -96,79 +94,68 @@ def test_a_chance_beyond_the_smallest_number_is_none(laws):
     assert chance_larger(c, d, a, b) == (1.0, 0.0)
 
 
-def followed(bench):
-    """The noted chance and slope, and those of the laws that they are noted for."""
-    rivals = bench.memory.notes["rivals"][0]
-    return (rivals["chance"], rivals["slope"]), chance_larger(*rivals["laws"])
+def undrawn(search):
+    """How often two rivals exceeded the bar and neither was drawn: a number per block, per rival, and one more."""
+    return search.words[-(-len(search.arms) // BLOCK) + 3]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_chance_to_be_larger_is_carried_from_play_to_play(seed):
-    rng = np.random.default_rng(seed)
-    bench = thompson_bench([(200, 100), (200, 99), (200, 60)], seed=seed)
+    random = np.random.default_rng(seed)
+    search = searching([(200, 100), (200, 99), (200, 60)], seed=seed)
     pairs, rounds = set(), 0
     for t in range(601, 2_001):
-        k, _ = bench.go_on(t)
-        rivals = bench.memory.notes["rivals"][0]
-        if rivals["other"] > 0 and -math.inf in bench.arms["index"]:
-            pairs.add((int(rivals["one"]), int(rivals["other"])))
-            rounds += 1
-            seen = bench.arms["reward"][[rivals["one"], rivals["other"]]]
-            assert rivals["laws"].reshape(2, 2)[:, 0].tolist() == (seen["ones"] + 1).tolist()
-            assert rivals["laws"].reshape(2, 2)[:, 1].tolist() == (seen["plays"] - seen["ones"] + 1).tolist()
-        bench.arms["index"] = np.nan
-        carried, fresh = followed(bench) if rivals["other"] > 0 else ((), ())
-        assert carried == pytest.approx(fresh, rel=1e-10, abs=1e-13)
-        bench.learn(k, float(rng.random() < (0.5, 0.5, 0.3)[k]), 0.0)
-        # News of late outcomes, to be followed one by one or not; then others become rivals.
-        for _ in range({700: SOON - 2, 800: 3 * SOON}.get(t, 0)):
-            bench.learn(t % 3, float(rng.random() < 0.5), 0.0)
-        for _ in range(600 if t == 1_200 else 0):
-            bench.learn(0, 0.0, 0.0)
-            bench.learn(2, 1.0, 0.0)
-    assert rounds > 500
-    assert len(pairs) > 1
+        k = int(search.find(t).argmax())
+        notes = search.notes[0]
+        if notes["other"] > 0:
+            if undrawn(search):
+                pairs.add((int(notes["one"]), int(notes["other"])))
+                rounds += 1
+                seen = search.seen[[notes["one"], notes["other"]], 0]
+                laws = np.stack([seen["ones"] + 1, seen["plays"] - seen["ones"] + 1], axis=1)
+                assert notes["laws"].tolist() == laws.ravel().tolist()
+            fresh = chance_larger(*notes["laws"])
+            assert (notes["chance"], notes["slope"]) == pytest.approx(fresh, rel=1e-10, abs=1e-13)
+        search.learn(k, float(random.random() < (0.5, 0.5, 0.3)[k]), 0.0)
+        if t == 1_200:
+            # Others become rivals; only the arm that was found last may learn before the next find.
+            for _ in range(600):
+                search.learn(k, 0.0 if k != 2 else 1.0, 0.0)
+    assert rounds > 300
+    assert len(pairs) >= 1
+
+
+@pytest.mark.parametrize("late", [1, SOON - 2, 3 * SOON])
+def test_the_chance_is_followed_over_many_plays_at_once(late):
+    search = searching([(200, 100), (200, 99)], seed=4)
+    for t in range(401, 460):
+        k = int(search.find(t).argmax())
+        for i in range(late):
+            search.learn(k, float(i % 2), 0.0)
+        assert tuple(search.notes[0][["chance", "slope"]]) == pytest.approx(
+            chance_larger(*search.notes["laws"][0]), rel=1e-10, abs=1e-13
+        )
 
 
 @pytest.mark.parametrize("rounds", [REFRESH_EVERY - 500, 2 * REFRESH_EVERY + 70_000])
 def test_rounding_does_not_add_up(rounds):
     # Near-equal arms: nearly every play is followed by itself, most of 65,536 of them without computing afresh.
     instance = Instance.bernoulli([0.469, 0.465], [0.1, 0.1], 0.5)
-    policy = prepare(policy_from_text("tsbu"), instance.arms, "least_risky", limits=instance.limits)
-    random = trial_streams(4, 0, 2)
-    memory = new_memory(random.keys[None, :], random.policy.copy(), widths(policy))
-    outcomes = np.zeros((1, 2), STATE)
-    outcomes[0] = random.arms
-    kernels_for(policy, instance.law).run_trials(
-        policy, instance.law, instance.limits, Costs(np.zeros(2), np.zeros(2, bool), 0.0), np.array([rounds]),
-        memory, outcomes, empty_trials(1, 1, 2), np.zeros(1, np.int64),
-    )  # fmt: skip
-    rivals = memory.notes["rivals"][0]
-    assert rivals["laws"].sum() - 4 > 0.99 * rounds
+    _, memory, _, (notes,) = driving.simulated("tsbu", instance, rounds, 4)
+    laws = notes["laws"]
+    assert laws.sum() - 4 > 0.99 * rounds
     assert (memory.arms["asked"] > 1_000).all()
-    assert rivals["chance"] == pytest.approx(by_quadrature(*rivals["laws"][:2], rivals["laws"][2:]), abs=1e-10)
-    assert rivals["chance"] == pytest.approx(chance_larger(*rivals["laws"])[0], abs=1e-11)
-    assert rivals["slope"] == pytest.approx(chance_larger(*rivals["laws"])[1], rel=1e-10)
-
-
-def play(bench, rounds, *, bar=None):
-    """Who wins how often, and how often two rivals alone exceeded the bar and were not drawn."""
-    wins, undrawn = np.zeros(len(bench.arms), int), 0
-    for _ in range(rounds):
-        if bar is not None:
-            bench.memory.notes["bar"], bench.memory.notes["work"] = bar, 0
-        bench.arms["index"] = np.nan
-        wins[bench.go_on(100)[0] if bar is None else bench.decide(100)[0]] += 1
-        undrawn += bool((bench.arms["index"] == -math.inf).any())
-    return wins, undrawn
+    assert notes["chance"] == pytest.approx(by_quadrature(*laws[:2], laws[2:]), abs=1e-10)
+    assert notes["chance"] == pytest.approx(chance_larger(*laws)[0], abs=1e-11)
+    assert notes["slope"] == pytest.approx(chance_larger(*laws)[1], rel=1e-10)
 
 
 @pytest.mark.parametrize("name", RIVALS)
 def test_rivals_win_as_often_as_if_all_arms_were_drawn(name):
-    bench = thompson_bench(RIVALS[name], seed=5)
-    wins, undrawn = play(bench, 20_000)
-    assert undrawn > 4_000
-    assert_frequencies(wins, chances_to_win(RIVALS[name]))
+    search = searching(RIVALS[name], seed=5)
+    wins = search.find(100, 20_000)[:-2]
+    assert undrawn(search) > 4_000
+    driving.assert_frequencies(wins, plain.chances_to_win(RIVALS[name]))
 
 
 @pytest.mark.parametrize("both", [0.51, 0.7, 0.99, 0.999999])
@@ -178,49 +165,35 @@ def test_rivals_win_as_often_whatever_the_bar(name, both):
     laws = [stats.beta(ones + 1, plays - ones + 1) for plays, ones in RIVALS[name]]
     grid = np.linspace(0.0, 1.0, 200_001)
     above = np.prod(sorted((law.sf(grid) for law in laws), key=np.sum)[-2:], axis=0)
-    bench = thompson_bench(RIVALS[name], seed=6)
-    wins, undrawn = play(bench, 10_000, bar=float(grid[np.argmin(np.abs(above - both))]))
-    assert undrawn > 0
-    assert_frequencies(wins, chances_to_win(RIVALS[name]))
+    search = searching(RIVALS[name], seed=6)
+    wins = search.find(100, 10_000, bar=float(grid[np.argmin(np.abs(above - both))]))[:-2]
+    assert undrawn(search) > 0
+    driving.assert_frequencies(wins, plain.chances_to_win(RIVALS[name]))
 
 
 def test_rivals_among_arms_that_are_not_permissible():
-    bench = thompson_bench([(50, 45), (400, 200), (60, 50), (420, 215)], seed=7)
+    search = searching([(50, 45), (400, 200), (60, 50), (420, 215)], seed=7)
     for k in (0, 2):
-        bench.jump(k, "risk", 200, 200)
-    wins, undrawn = play(bench, 10_000)
-    assert undrawn > 5_000
+        search.jump(k, 1, 200, 200)
+    wins = search.find(100, 10_000)
+    assert undrawn(search) > 5_000
     assert wins[[0, 2]].tolist() == [0, 0]
-    assert_frequencies(wins[[1, 3]], chances_to_win([(400, 200), (420, 215)]))
+    driving.assert_frequencies(wins[[1, 3]], plain.chances_to_win([(400, 200), (420, 215)]))
 
 
 def test_rivals_win_with_the_right_chance_while_they_learn():
     # Wins less their chances, of which each is given the past, have mean 0: |z| > 4 in 1 case of 15,000.
-    rng = np.random.default_rng(8)
-    bench = thompson_bench([(30, 15), (30, 14), (30, 8)], seed=8)
-    excess, variance, undrawn = 0.0, 0.0, 0
+    random = np.random.default_rng(8)
+    search = searching([(30, 15), (30, 14), (30, 8)], seed=8)
+    excess, variance, settled = 0.0, 0.0, 0
     for t in range(100, 2_100):
-        seen = bench.arms["reward"]
+        seen = search.seen[:, 0]
         first, *others = np.stack([seen["ones"] + 1, seen["plays"] - seen["ones"] + 1], axis=1)
         chance = by_quadrature(*first, *others)
-        bench.arms["index"] = np.nan
-        k, _ = bench.go_on(t)
-        undrawn += bool((bench.arms["index"] == -math.inf).any())
+        k = int(search.find(t).argmax())
+        settled += undrawn(search)
         excess += (k == 0) - chance
         variance += chance * (1.0 - chance)
-        bench.learn(k, float(rng.random() < (0.5, 0.49, 0.3)[k]), 0.0)
-    assert undrawn > 1_000
+        search.learn(k, float(random.random() < (0.5, 0.49, 0.3)[k]), 0.0)
+    assert settled > 800
     assert abs(excess) < 4.0 * math.sqrt(variance)
-
-
-@pytest.mark.parametrize("name", ["few plays", "three"])
-def test_the_draws_of_rivals_that_are_shown_are_those_of_their_posteriors(name):
-    bench = thompson_bench(RIVALS[name], seed=9)
-    draws = np.empty((10_000, len(RIVALS[name])))
-    for row in draws:
-        k, _ = bench.draw(100)
-        row[:] = bench.arms["index"]
-        assert row[k] == row.max()
-    for draw, (plays, ones) in zip(draws.T, RIVALS[name], strict=True):
-        assert stats.kstest(draw, stats.beta(ones + 1, plays - ones + 1).cdf).pvalue > FALSE_ALARM
-    assert np.abs(np.corrcoef(draws.T) - np.eye(draws.shape[1])).max() < 5.0 / math.sqrt(len(draws))

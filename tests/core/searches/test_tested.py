@@ -1,0 +1,111 @@
+"""Joint sampling by the bar: the law of drawing and testing every arm, by the search and by the definition."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from .. import driving, plain
+
+PASSES = {"joint-ts": plain.passes_independently, "joint-dirichlet": plain.passes_jointly}
+ROUND, LIMIT = 3_000, 0.5
+
+# Per arm the counts of (reward, risk) = 00, 01, 10, 11. P(Bin(100, 1/2) >= 65) = 0.0018 is strong evidence, of 60 it is
+# 0.028 and of 57 0.097, near 1/(1 + log t) = 0.111.
+SAFE = (40, 10, 40, 10)
+STATES = {
+    "no evidence": [SAFE, (20, 5, 22, 5), (3, 1, 2, 1)],
+    "strong evidence": [SAFE, (15, 30, 20, 35)],
+    "near log(1 + log t), above": [SAFE, (21, 24, 22, 33)],
+    "near log(1 + log t), below": [SAFE, (22, 23, 22, 33)],
+    "several doubtful arms": [(40, 14, 30, 14), (15, 27, 18, 40), (18, 28, 22, 32), (8, 16, 12, 20), (20, 33, 18, 29)],
+    "every arm doubtful": [(18, 28, 22, 32), (15, 30, 20, 35), (6, 14, 4, 9)],
+    "equal doubtful arms": [(8, 14, 6, 16)] * 3,
+    "never rewarded, always a risk": [(0, 3, 0, 0), (0, 3, 0, 0), (0, 4, 0, 0)],
+    "an arm never played": [(15, 30, 20, 35), SAFE, (0, 0, 0, 0)],
+    "risk with every reward": [SAFE, (35, 0, 0, 65), (36, 2, 4, 58)],
+    "risk never with a reward": [(30, 10, 30, 10), (2, 42, 40, 16), (0, 62, 38, 0)],
+    "many plays": [(3_000, 2_000, 3_000, 2_000), (2_410, 2_510, 2_460, 2_620), (1_200, 1_260, 1_240, 1_300)],
+    "an arm that is not permitted": [(0, 5, 0, 95), (40, 14, 30, 14), (15, 27, 18, 40), (0, 0, 0, 0)],
+}
+SOFT = {"joint-ts": (0.0, 1.0), "joint-dirichlet": (0.0, 1.0, 2.5)}
+CASES = [(name, soft) for name, choices in SOFT.items() for soft in choices]
+
+
+@functools.cache
+def searching(name, soft, state):
+    """The policy with these tables, learnt play by play."""
+    tables = STATES.get(state, state)
+    search = driving.Search(f"{name}:soft={soft},head_start=0", len(tables), LIMIT)
+    for k, table in enumerate(tables):
+        for outcome, count in enumerate(table):
+            for _ in range(count):
+                search.learn(k, float(outcome // 2), float(outcome % 2))
+    return search
+
+
+@functools.cache
+def expected(name, soft, state):
+    """Who wins how often in NumPy's draws, of the arms that are permitted."""
+    tables = [table for table in STATES.get(state, state) if table != (0, 5, 0, 95)]
+    return plain.joint_draws(tables, PASSES[name], soft, ROUND, LIMIT, 60_000, np.random.default_rng(5))
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(("name", "soft"), CASES)
+def test_arms_win_as_often_as_if_all_were_drawn_and_tested(name, soft, state):
+    search = searching(name, soft, state)
+    permitted = search.table(ROUND)[0].astype(bool)
+    assert permitted.tolist() == [table != (0, 5, 0, 95) for table in STATES[state]]
+    for wins in (search.find(ROUND, 30_000)[:-2], search.counts(ROUND, 30_000)[:-2]):
+        assert wins[~permitted].sum() == 0
+        assert plain.same_law(wins[permitted], expected(name, soft, state)) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize("bar", [0.05, 0.45, 0.6, 0.95])
+@pytest.mark.parametrize(("name", "soft"), [("joint-ts", 0.0), ("joint-ts", 1.0), ("joint-dirichlet", 0.0)])
+def test_who_wins_does_not_depend_on_the_bar(name, soft, bar):
+    state = "several doubtful arms"
+    wins = searching(name, soft, state).find(ROUND, 20_000, bar=bar)[:-2]
+    assert plain.same_law(wins, expected(name, soft, state)) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    "state", ["strong evidence", "several doubtful arms", "every arm doubtful", "risk with every reward"]
+)
+@pytest.mark.parametrize("name", PASSES)
+def test_the_comparison_would_notice_that_nothing_is_tested(name, state):
+    def always(table, chance, soft, t, rho, alpha, random):
+        return np.ones(rho.shape, bool)
+
+    untested = plain.joint_draws(STATES[state], always, 0.0, ROUND, LIMIT, 60_000, np.random.default_rng(5))
+    assert plain.same_law(searching(name, 0.0, state).find(ROUND, 30_000)[:-2], untested) < 1e-9
+
+
+def test_the_comparison_would_notice_that_the_table_is_not_read():
+    # Risk and reward always come together: given a safe risk, the doubtful arm's reward is never above its mean.
+    tables = ((32, 8, 48, 12), (43, 0, 0, 57))
+    wins = searching("joint-dirichlet", 0.0, tables).find(ROUND, 30_000)[:-2]
+    for name, agrees in (("joint-dirichlet", True), ("joint-ts", False)):
+        assert (plain.same_law(wins, expected(name, 0.0, tables)) > driving.FALSE_ALARM) == agrees
+
+
+@pytest.mark.parametrize("soft", [0.0, 1.0])
+def test_with_two_risks_the_search_has_the_law_of_the_definition(soft):
+    search, random = driving.Search(f"joint-ts:soft={soft}", 4, (0.5, 0.3), seed=6), np.random.default_rng(3)
+    for k, means in enumerate([(0.5, 0.4, 0.2), (0.6, 0.6, 0.3), (0.55, 0.5, 0.36), (0.65, 0.55, 0.35)]):
+        for _ in range(80):
+            search.learn(k, *(random.random(3) < means).astype(float))
+    by_search, by_definition = search.find(ROUND, 40_000), search.counts(ROUND, 40_000)
+    assert (by_definition > 100).sum() > 2
+    assert plain.same_law(by_search, by_definition) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize("count", [33, 1_000])
+def test_many_arms_alike_win_alike(count):
+    search = searching("joint-ts", 0.0, ((1, 2, 1, 3),) * count)
+    wins = search.find(ROUND, 20 * count)[:-2]
+    # A third of a thousand plays each is too few for a chi-square: by blocks of 32 arms and a rest.
+    blocks = np.add.reduceat(wins, np.arange(0, count, 32))
+    sizes = np.diff([*range(0, count, 32), count])
+    driving.assert_frequencies(blocks, sizes / count)
