@@ -11,16 +11,18 @@ from speed.sweeps import Cell
 # Rounds per second as a share of the bare loop's, at least: the drug trial, over GOAL_HORIZON rounds.
 GOAL_HORIZON = 50_000
 SHARES = {
-    "docb": 1 / 6, "joint-kl": 1 / 6, "safe-imed": 1 / 6,
+    "docb": 1 / 6, "klbayes": 1 / 6, "joint-kl": 1 / 6, "safe-imed": 1 / 6,
     "topsi": 1 / 8, "tsbu": 1 / 8,
-    "bwcr": 1 / 20, "pess": 1 / 20,
+    "joint-ts": 1 / 13, "joint-dirichlet": 1 / 13,
+    "naive-ts": 1 / 60, "slack-ts": 1 / 60, "bwcr": 1 / 60, "pess": 1 / 60, "empirical-kl": 1 / 60,
 }  # fmt: skip
 # Megabytes are those of a study of so many trials.
 GOAL_TRIALS = 500
 # The cost of a round with 1,000 arms in those with 10, at most, over the same whole horizon.
 FEW, MANY = 10, 1_000
 INDEX_GROWTH, SAMPLING_GROWTH = 20.0, 30.0
-SAMPLING = ("topsi", "tsbu", "joint-ts", "joint-dirichlet", "naive-ts", "slack-ts")
+SAMPLING = ("topsi", "tsbu", "joint-ts")
+INDEX = ("docb", "klbayes", "joint-kl", "safe-imed")
 
 
 class Aim(NamedTuple):
@@ -66,7 +68,7 @@ def judge(run: Run) -> Iterator[Goal]:
             yield Goal(what, as_share(share), f"at least {as_share(goal)}", share >= goal)
     costs = {(cell.policy, cell.arms): cell for cell in run.arms}
     for policy in dict.fromkeys(cell.policy for cell in run.arms):
-        if (policy, FEW) in costs and (policy, MANY) in costs:
+        if policy in (*INDEX, *SAMPLING) and (policy, FEW) in costs and (policy, MANY) in costs:
             yield _growth(costs[policy, FEW], costs[policy, MANY])
     for name, spread in run.machine.items():
         aim = MACHINE[name]

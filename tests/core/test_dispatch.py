@@ -266,7 +266,7 @@ class EnteredError(Exception):
 class Guard:
     """A door that nobody gets through."""
 
-    def entered(self):
+    def entered(self, what):
         raise EnteredError
 
 
@@ -287,14 +287,46 @@ def test_nothing_is_compiled_but_behind_the_door(monkeypatch, function):
         function(*[1j] * len(inspect.signature(function.py_func).parameters))
 
 
-def test_the_door_is_locked_for_others_while_somebody_is_inside_and_may_be_entered_again():
-    path = dispatch.cache_folder() / "lock"
-    with dispatch.DOOR.entered(), dispatch.DOOR.entered(), path.open("a+b") as file:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Another thread waits, too.
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(dispatch.DOOR._inside.acquire, blocking=False).result() is False
+def locks(folder):
+    """Which locks in a folder are held, by file name."""
+    held = set()
+    for path in folder.glob("*.lock"):
+        with path.open("a+b") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.add(path.name)
+    return held
+
+
+def test_the_door_is_locked_for_others_who_want_the_same_and_may_be_entered_again():
+    before = locks(dispatch.cache_folder())
+    with dispatch.DOOR.entered("one function"):
+        first = locks(dispatch.cache_folder()) - before
+        with dispatch.DOOR.entered("what it calls"):
+            assert len(first) == 1
+            assert len(locks(dispatch.cache_folder()) - before) == 2
+            # Another thread waits, whatever it wants.
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(dispatch.DOOR._inside.acquire, blocking=False).result() is False
+    assert not first & locks(dispatch.cache_folder())
+
+
+def test_the_cache_of_a_function_is_written_by_one_at_a_time(monkeypatch):
+    entered = []
+
+    class Watched(dispatch._Door):
+        def entered(self, what):
+            entered.append(what)
+            return super().entered(what)
+
+    def triple(x):
+        return 3 * x
+
+    monkeypatch.setattr(dispatch, "DOOR", Watched())
+    assert dispatch.compiled(triple)(2) == 6
+    name = f"{triple.__module__}.{triple.__qualname__}"
+    assert entered == [f"{name} for (int64,)", f"the cache of {name}"]
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(copied, tmp_path):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import hashlib
 import inspect
 import os
 import shutil
@@ -94,46 +95,44 @@ def _numba_cache() -> Iterator[None]:
 
 
 class _Door:
-    """The one door to Numba's compiler: one thread, and one process of a machine, goes through it at a time.
+    """The one door to Numba's compiler, and to its cache on disk.
 
-    Numba writes the index of its cache and then the code: of two processes that do so at once, the index of one could
-    come to name the code of the other. Who waits finds the code ready. Compiling a function compiles those that it
-    calls, so the door may be entered again by who is inside.
+    In a process one thread compiles at a time. Of several processes one compiles a function for certain types, and the
+    others wait and find it ready; meanwhile they may compile others. They write into the cache one after the other:
+    Numba notes in an index which file holds the code for which types, and of two that did so at once, the index of one
+    could come to name the code of the other. What a function calls is compiled inside, so the door is entered again
+    by who is inside; a function never calls back those that call it, so nobody waits for each other.
     """
 
     def __init__(self) -> None:
         self._inside = threading.RLock()
-        self._depth = 0
 
     @contextlib.contextmanager
-    def entered(self) -> Iterator[None]:
-        """Be the only one who compiles."""
-        with self._inside:
-            if self._depth > 0:
-                yield
-                return
-            with (cache_folder() / "lock").open("a+b") as file:
-                _lock(file.fileno())
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
+    def entered(self, what: str) -> Iterator[None]:
+        """Be the only one who compiles `what`."""
+        name = hashlib.sha256(what.encode()).hexdigest()[:16]
+        with self._inside, (cache_folder() / f"{name}.lock").open("a+b") as file:
+            _lock(file.fileno())
+            yield
 
 
 DOOR = _Door()
 
 
 def _behind_door(dispatcher: Any) -> Any:
-    """Let a function be compiled, or be found in the cache, only by who is inside the door."""
-    compile_it = dispatcher.compile
+    """Let a function be compiled, and written into its cache, by who is inside the door."""
+    name, cache = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}", dispatcher._cache
+    compile_it, save_it = dispatcher.compile, cache.save_overload
 
-    @functools.wraps(compile_it)
     def compile_alone(signature: Any) -> Any:
-        with DOOR.entered():
+        with DOOR.entered(f"{name} for {signature}"):
             return compile_it(signature)
 
-    dispatcher.compile = compile_alone
+    def save_alone(signature: Any, code: Any) -> None:
+        with DOOR.entered(f"the cache of {name}"):
+            save_it(signature, code)
+
+    dispatcher.compile, cache.save_overload = compile_alone, save_alone
     return dispatcher
 
 
