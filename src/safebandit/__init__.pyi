@@ -58,6 +58,7 @@ from .core.policies import topsi as topsi
 from .core.policies import tsbu as tsbu
 from .core.policies.choice import largest_written as largest_written
 from .errors import AccessError as AccessError
+from .errors import BadValueError as BadValueError
 from .errors import ConflictError as ConflictError
 from .errors import ExecutorError as ExecutorError
 from .errors import InstanceError as InstanceError

@@ -340,7 +340,14 @@ def test_a_mistake_in_a_trial_is_one_line_and_nothing_is_written(knee):
         ("export", "knee"): "give --out units.csv, or --kind csv for stdout",
         ("export", "knee", "--out", "units.xlsx"): "one of csv, parquet, json, got 'xlsx'",
         ("export", "knee", "--out", "no/where.csv"): "No such file or directory: no/where.csv",
-        ("rehearse", "knee", "--mu", ".1", "--nu", ".1"): "mu must have one number per arm (placebo, low, high), got 1",
+        (
+            "rehearse",
+            "knee",
+            "--mu",
+            ".1",
+            "--nu",
+            ".1",
+        ): "got 1 arms and 1 risks",
         ("verify", "nowhere"): 'there is no trial "nowhere"',
     }
     before = events()
@@ -400,15 +407,16 @@ def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path):
 
 def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
     process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
-    # The third run to finish interrupts its own process: no clock is involved.
+    # Before the second chunk, which is the second run, the process is interrupted: no clock is involved.
     code = (
         "import os, signal, safebandit.trials.rehearsal as r\n"
-        "play, count = r._run, []\n"
+        "r.CHUNK_UNITS, r.default_workers, play = 1, lambda: 1, r._run_chunk\n"
         "def run(*given):\n"
-        "    count.append(1)\n"
-        f"    if len(count) == 4: os.kill(os.getpid(), {int(signal.SIGINT)})\n"
+        "    if given[-2].start == 3:\n"
+        f"        os.kill(os.getpid(), {int(signal.SIGINT)})\n"
+        "        given[-1][0] = 1\n"
         "    return play(*given)\n"
-        "r._run = run\n"
+        "r._run_chunk = run\n"
         "from safebandit.cli import main; main()"
     )
     done = process(

@@ -62,8 +62,6 @@ def rehearse(
 
     problem = {"mu": mu, "nu": nu, "correlation": correlation, "instance": instance, "data": data, "missing_risk": None}
     entry = {**entry_from_flags(problem), "alpha": plain_alpha(settings.limits), "allow_infeasible": True}
-    if data is None and instance is None:
-        entry["arms"] = list(settings.active)
     with counting_bar("rehearsing") as progress:
         found = run(
             settings, instance=instance_from_entry(entry), units=units, times=times, delay=delay,

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
-from safebandit.trials.engine import Allocation, Receipt
+from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.outcomes import AnyRisk
 
 if TYPE_CHECKING:

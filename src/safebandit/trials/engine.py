@@ -6,10 +6,11 @@ A trial in memory and a trial in a database are this engine on another store.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from safebandit.errors import TrialError
 from safebandit.trials import drafts
+from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.events import Draft, now, seal
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -19,36 +20,6 @@ from safebandit.trials.units import Unit
 
 # Who acts where no person does.
 SOFTWARE = "safebandit"
-
-
-class Allocation(NamedTuple):
-    """The answer to `ask`: the unit's arm, or None and why; `new` is False where nothing was decided just now, because
-    the unit has an arm already or the trial still holds.
-    """
-
-    unit: str
-    arm: str | None
-    why: str
-    round: int
-    event: int
-    new: bool
-
-    @property
-    def id(self) -> str:
-        """The unit's id, under which its outcome is told."""
-        return self.unit
-
-    @property
-    def held(self) -> bool:
-        """Whether no arm was given."""
-        return self.arm is None
-
-
-class Receipt(NamedTuple):
-    """The answer to anything else that is written: the trial's last event, and whether this request added it."""
-
-    event: int
-    new: bool
 
 
 class Engine:

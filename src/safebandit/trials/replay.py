@@ -52,11 +52,10 @@ class Difference(NamedTuple):
 class Replay:
     """A trial's log, read event by event.
 
-    `like` are settings with a policy that has no text of its own. Without `decide`, decisions are not made again: that
-    they were allowed is checked all the same.
+    Without `decide`, decisions are not made again: that they were allowed is checked all the same.
     """
 
-    def __init__(self, name: str, *, like: Settings | None = None, decide: bool = True) -> None:
+    def __init__(self, name: str, *, decide: bool = True) -> None:
         self.name = name
         self.state: TrialState | None = None
         self.store = MemoryStore()
@@ -68,7 +67,6 @@ class Replay:
         # Other formulas note in the log that they count anew, before they write anything else.
         self.formulas_in_force: str | None = None
         self._newer = False
-        self._like = like
         self._decide = decide
 
     def read(self, event: Event) -> str | None:
@@ -140,7 +138,7 @@ class Replay:
     def _begin(self, event: Event, content: Mapping[str, Any]) -> str | None:
         if event.kind != "created":
             return f"event {event.number} should be the trial's creation, but is of kind {event.kind!r}"
-        self.state = TrialState(event.trial, Settings.from_dict(content["settings"], like=self._like).checked())
+        self.state = TrialState(event.trial, Settings.from_dict(content["settings"]).checked())
         return None
 
     def _allowed(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:

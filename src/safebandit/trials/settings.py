@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from safebandit.core.naming import read_number
-from safebandit.core.policies import policy_from_text, policy_to_text, recommended
+from safebandit.core.policies import arms_in, name_arms, policy_from_text, policy_to_text, recommended
 from safebandit.errors import TrialError, suggest
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, read_risk_names, write_alpha
 from safebandit.trials.allocator import Allocator
@@ -25,8 +24,7 @@ class Settings:
     """A trial's configuration.
 
     `pending_cap` is how many units of an arm may wait for their risk before any is known; `lost` what a unit that is
-    given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore". `policy_value` is the
-    policy itself where it was given as a value: one of a user's own has no text that could be read.
+    given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore".
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -41,7 +39,6 @@ class Settings:
     lost: str = "harm"
     withdrawn: tuple[str, ...] = ()
     title: str = ""
-    policy_value: Any = field(default=None, compare=False)
 
     @classmethod
     def read(
@@ -62,13 +59,11 @@ class Settings:
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
         names = _read_arms(arms)
-        value = None if policy is None or isinstance(policy, str) else _name_arms(policy, names)
         made = cls(
             arms=names,
             limits=limits,
             risks=tuple(check_text("a risk's name", name) for name in read_risk_names(risks, len(limits), TrialError)),
-            policy=policy_to_text(value) if value is not None else _read_policy(policy, len(limits)),
-            policy_value=value,
+            policy=_read_policy(recommended(len(limits)) if policy is None else policy, names),
             seed=number,
             pending_cap=int(read_number("pending_cap", pending_cap, int, TrialError)),
             lost=lost,
@@ -94,17 +89,12 @@ class Settings:
 
     def _check_named_arms(self) -> None:
         """A policy names arms by their names: a number would mean another arm when one is withdrawn."""
-        policy = self._read_policy()
-        for parameter in ("safe_arm", "when_none"):
-            arm = getattr(policy, parameter, None)
-            if arm is not None and arm not in (*self.active, "least_risky", "hold"):
+        for parameter, arm in arms_in(policy_from_text(self.policy)).items():
+            if arm not in self.active:
                 raise TrialError(
                     f"{parameter} of a policy must be the name of an arm that may be given ({', '.join(self.active)}), "
                     f"got {arm!r}; write it as {parameter}=NAME"
                 )
-
-    def _read_policy(self) -> Any:
-        return policy_from_text(self.policy) if self.policy_value is None else self.policy_value
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -115,7 +105,7 @@ class Settings:
         """The arms that may be given, of which nothing is known yet."""
         places = [self.arms.index(arm) for arm in self.active]
         return Allocator(
-            self.active, self.limits, self._read_policy(),
+            self.active, self.limits, policy_from_text(self.policy),
             risks=self.risks, seed=self.seed, places=places, pending_cap=self.pending_cap,
         )  # fmt: skip
 
@@ -147,8 +137,7 @@ class Settings:
             arms=(*self.arms, *new),
             withdrawn=tuple(gone),
             limits=self.limits if alpha is None else read_limits(alpha, len(self.risks), TrialError),
-            policy=self.policy if policy is None else check_text("policy", policy),
-            policy_value=self.policy_value if policy is None else None,
+            policy=self.policy if policy is None else _read_policy(policy, self.arms),
             pending_cap=self.pending_cap
             if pending_cap is None
             else int(read_number("pending_cap", pending_cap, int, TrialError)),
@@ -159,35 +148,24 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """As the log has it."""
-        kept_apart = ("limits", "policy_value")
-        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in kept_apart}
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "limits"}
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
         return {**listed, "alpha": write_alpha(plain_alpha(self.limits))}
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any], *, like: Settings | None = None) -> Settings:
-        """As `to_dict` wrote it; a policy that `like` has as a value is that value."""
+    def from_dict(cls, document: Mapping[str, Any]) -> Settings:
+        """As `to_dict` wrote it."""
         values: dict[str, Any]
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
-        known = like is not None and like.policy == values["policy"]
-        return cls(limits=limits, policy_value=like.policy_value if like is not None and known else None, **values)
+        return cls(limits=limits, **values)
 
 
-def _read_policy(policy: str | None, risks: int) -> str:
-    return recommended(risks) if policy is None else check_text("policy", policy)
-
-
-def _name_arms(policy: Any, arms: Sequence[str]) -> Any:
-    """A policy that was given as a value, with its arms by name: a number (2, or "#2" as it is written) means another
-    arm when one is withdrawn.
-    """
-    for parameter in ("safe_arm", "when_none"):
-        given = getattr(policy, parameter, None)
-        k = int(given[1:]) if isinstance(given, str) and re.fullmatch("#[0-9]{1,9}", given) else given
-        if isinstance(k, int) and 0 <= k < len(arms):
-            policy = policy._replace(**{parameter: arms[k]})
-    return policy
+def _read_policy(policy: Any, arms: Sequence[str]) -> str:
+    """The text of a policy, with its arms by name: a number would mean another arm when one is withdrawn."""
+    given = policy_from_text(check_text("policy", policy)) if isinstance(policy, str) else policy
+    named = name_arms(given, arms)
+    return policy if isinstance(policy, str) and named == given else check_text("policy", policy_to_text(named))
 
 
 def _read_arms(arms: Any) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class TrialState:
             case "corrected":
                 self._correct(_existing(store, content["unit"]), content["outcome"], store)
             case "created" | "amended":
-                self.settings = Settings.from_dict(content["settings"], like=self.settings)
+                self.settings = Settings.from_dict(content["settings"])
                 self.version += 1
                 self._count_anew(store)
             case "paused" | "resumed" | "closed":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from safebandit.errors import TrialError
@@ -11,8 +10,9 @@ from safebandit.problems.limits import Alpha, AnyAlpha, plain_alpha
 from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
-from safebandit.trials.engine import Allocation, Engine, Receipt
+from safebandit.trials.engine import Engine
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.explanation import Explanation
 from safebandit.trials.outcomes import AnyRisk
@@ -49,7 +49,7 @@ class Trial:
     >>> trial.tell("patient 1", reward=1, risk={"nausea": 0})
     Receipt(event=3, new=True)
     >>> trial.pending
-    {'patient 1': '0'}
+    {'patient 1': '1'}
     """
 
     def __init__(
@@ -200,17 +200,17 @@ class Trial:
         return write_document(self.name, self._engine.state.to_row(), self._store.log)
 
     @staticmethod
-    def from_json(text: str, *, policy: Any = None, actor: str = ACTOR) -> Trial:
+    def from_json(text: str, *, actor: str = ACTOR) -> Trial:
         """A trial as `to_json` left it, or as a record exported it; every hash is checked, and every step.
 
-        `policy` is needed only where it has no text of its own. `verify` makes all decisions again.
+        A policy of your own must be there by its name. `verify` makes all decisions again.
         """
         document = read_document(text)
         try:
             if is_of_version_0_1_0(document):
-                state, store = version_0_1_0.read_saved(document, name=NAME, policy=policy)
+                state, store = version_0_1_0.read_saved(document, name=NAME)
             else:
-                state, store = _read_log(document, policy)
+                state, store = _read_log(document)
         except (LookupError, TypeError, AttributeError, OverflowError, ValueError) as problem:
             raise TrialError(f"the saved trial does not hold together: {problem}") from None
         trial = Trial.__new__(Trial)
@@ -222,7 +222,7 @@ class Trial:
 
         After a difference the logged arm is taken, so that each decision is judged on what was known then.
         """
-        replay = Replay(self.name, like=self.settings)
+        replay = Replay(self.name)
         for event in self._store.log:
             replay.read(event)
         return replay.differences
@@ -232,21 +232,18 @@ class Trial:
 
         `expected` is the hash of the last event, as it was noted elsewhere.
         """
-        replay = Replay(self.name, like=self.settings)
+        replay = Replay(self.name)
         found = replay.verify(self._store.log)
         if not found.holds:
             return found
-        # What the arms' memory holds besides counts depends on how often it was asked.
-        kept = {key: value for key, value in self._engine.state.to_row().items() if key != "memory"}
-        problem = replay.end_problem(kept, expected)
+        problem = replay.end_problem(self._engine.state.to_row(), expected)
         if problem is None and list(replay.store.units()) != list(self._store.units()):
             problem = "the units are not what the log gives"
         return found if problem is None else found._replace(failed=found.events, problem=problem)
 
 
-def _read_log(head: dict[str, Any], policy: Any) -> tuple[TrialState, MemoryStore]:
-    settings = replace(Settings.from_dict(head["settings"]), policy_value=policy)
-    replay = Replay(check_name(head["trial"]), like=settings, decide=False)
+def _read_log(head: dict[str, Any]) -> tuple[TrialState, MemoryStore]:
+    replay = Replay(check_name(head["trial"]), decide=False)
     for event in (Event(**fields) for fields in head["events"]):
         problem = replay.read(event)
         if problem is not None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from safebandit.core.policies import policy_from_text
 from safebandit.errors import TrialError
 from safebandit.trials import drafts
 from safebandit.trials.engine import SOFTWARE, Engine
@@ -97,7 +96,7 @@ def _draws_indices(state: TrialState) -> bool:
     return not np.array_equal(seen[0], seen[1], equal_nan=True)
 
 
-def read_saved(document: Mapping[str, Any], *, name: str, policy: Any) -> tuple[TrialState, MemoryStore]:
+def read_saved(document: Mapping[str, Any], *, name: str) -> tuple[TrialState, MemoryStore]:
     """A trial that `Trial.to_json` of version 0.1.0 saved: its units and outcomes in their order, exactly.
 
     That file has neither times nor reasons: events have the time of reading. A hold is read where it stood when
@@ -106,7 +105,7 @@ def read_saved(document: Mapping[str, Any], *, name: str, policy: Any) -> tuple[
     if document.get("version") != VERSION:
         raise TrialError(f"the trial was saved by version {document.get('version')}; go on with that version")
     store = MemoryStore()
-    engine = Engine(TrialState(name, _settings(document, policy)), store)
+    engine = Engine(TrialState(name, _settings(document)), store)
     created = drafts.create(engine.state.settings)
     engine.append(Draft("created", {**created.body, "software": VERSION, "formulas": None}), SOFTWARE)
     log = document["log"]
@@ -121,12 +120,10 @@ def read_saved(document: Mapping[str, Any], *, name: str, policy: Any) -> tuple[
     return engine.state, store
 
 
-def _settings(document: Mapping[str, Any], policy: Any) -> Settings:
-    given = policy or document["policy"]
-    # An arm of a policy was saved as #2 where it had been given by its number.
-    chosen = policy_from_text(given) if isinstance(given, str) and "#" in given else given
+def _settings(document: Mapping[str, Any]) -> Settings:
     return Settings.read(
-        document["arms"], document["alpha"], policy=chosen, seed=document["seed"], risks=document.get("risks")
+        document["arms"], document["alpha"],
+        policy=document["policy"], seed=document["seed"], risks=document.get("risks"),
     )  # fmt: skip
 
 

@@ -96,11 +96,14 @@ KNOWN = ", ".join(sorted(POLICIES))
         ("kl-upper+kl-lowr", 'unknown safety index "kl-lowr"; did you mean "kl-lower"? known: '),
         ("kl-upper+", 'unknown safety index ""; known: '),
         ("tsbu:schedul=theory", 'policy "tsbu" has no parameter "schedul"; did you mean "schedule"? known: '),
-        ("kl-upper+kl-lower:levl=theory", 'unknown parameter "levl"; known: each_first, head_start, when_none'),
+        (
+            "kl-upper+kl-lower:levl=theory",
+            'policy has no parameter "levl"; known: each_first, head_start, ',
+        ),
         ("kl-upper+kl-lower:gate.level=theory", 'parameter "gate.level" must begin with "reward." or "safety.", or be'),
         ("kl-upper+kl-lower:reward.slack=1", 'reward index "kl-upper" has no parameter "slack"; known: level'),
         ("tsbu:schedule=quick", "schedule must be one of practical, theory, proof, got 'quick'"),
-        ("docb:level=1", "level must be one of practical, theory, got '1'"),
+        ("docb:level=1", "level must be one of practical, theory, proof, got '1'"),
         ("slack-ts:slack=much", "slack must be a finite number, got 'much'"),
         ("slack-ts:slack=inf", "slack must be a finite number, got 'inf'"),
         ("slack-ts:slack=nan", "slack must be a finite number, got 'nan'"),
@@ -135,7 +138,7 @@ def test_a_bad_text_is_refused_in_one_line(text, message):
         (DoublyOptimistic(Thompson(float("nan")), KLLower()), "prior_a must be a finite number, got nan"),
         (DoublyOptimistic(Thompson(True), KLLower()), "prior_a must be a finite number, got True"),
         (DoublyOptimistic(Thompson(), SampledRisk(-0.1)), "slack of SampledRisk must be at least 0, got -0.1"),
-        (DoublyOptimistic(KLUpper("quick"), KLLower()), "level must be one of practical, theory, got 'quick'"),
+        (DoublyOptimistic(KLUpper("quick"), KLLower()), "level must be one of practical, theory, proof, got 'quick'"),
         (DoublyOptimistic(KLUpper(), KLLower(), each_first=2), "each_first must be true or false, got 2"),
         (docb(when_none="medium"), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
         (docb(when_none=3), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
@@ -221,5 +224,5 @@ def test_a_choice_is_a_member_or_its_name():
     assert read_choice("level", Level.theory, Level, PolicyError) is Level.theory
     assert read_choice("level", "theory", Level, PolicyError) is Level.theory
     for value in (1, "1", "Theory", None):
-        with pytest.raises(PolicyError, match=r"^level must be one of practical, theory, got "):
+        with pytest.raises(PolicyError, match=r"^level must be one of practical, theory, proof, got "):
             read_choice("level", value, Level, PolicyError)

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import safebandit as sb
 from safebandit.core.indices import lower, upper
-from safebandit.core.policies import PolicyMixture
+from safebandit.core.policies import PolicyMixture, Setup, policy_from_text, prepare
 from safebandit.errors import PolicyError
 
 from .. import driving, plain
@@ -158,7 +158,7 @@ def test_a_live_trial_shows_the_mixture():
 )
 def test_mistakes(text, words):
     with pytest.raises(PolicyError) as caught:
-        sb.Trial(3, 0.3, text)
+        prepare(policy_from_text(text), Setup(("0", "1", "2"), (0.3,), "hold"))
     for word in words:
         assert word in str(caught.value)
 

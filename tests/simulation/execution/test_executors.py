@@ -1,6 +1,5 @@
 """Executors: the same bits wherever trials are played, whoever fails there, and no more in memory than need be."""
 
-import fcntl
 import os
 import re
 import threading
@@ -124,26 +123,14 @@ def test_ctrl_c_on_an_executor_keeps_the_trials_that_every_policy_finished(drug,
     assert played(tmp_path, drug) == all_trials(POLICIES, range(8, 24))
 
 
-def test_one_process_compiles_at_a_time(tmp_path, monkeypatch):
-    # A folder of its own: other processes may compile meanwhile.
-    monkeypatch.setattr("safebandit.core.dispatch.cache_folder", lambda: tmp_path)
-    job = module._job("docb", "docb", simulate(DRUG, "docb", **SETTINGS).specification, np.zeros(1, np.int64))
-
-    def is_free():
-        with (tmp_path / "lock").open("a+b") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-            return True
-
+def test_a_process_compiles_a_policy_and_a_law_once(monkeypatch):
+    specification = simulate(DRUG, "docb", **SETTINGS).specification
     seen = []
-    monkeypatch.setattr(module, "run_chunk", lambda job, trials: seen.append((len(trials), is_free())))
+    monkeypatch.setattr(module, "run_chunk", lambda job, trials: seen.append(job.label))
     monkeypatch.setattr(module, "_READY", set())
-    module.make_ready(job)
-    module.make_ready(job)
-    assert seen == [(0, False)]
-    assert is_free()
+    for policy in ("docb", "docb:level=theory", "klbayes"):
+        module.make_ready(module._job(policy, policy, specification, np.zeros(1, np.int64)))
+    assert seen == ["docb", "klbayes"]
 
 
 def test_classes_of_a_script_are_played_in_other_processes(tmp_path):

@@ -373,16 +373,18 @@ def test_a_pause_is_no_way_around_a_hold(ledger, policy):
     assert verify(ledger, "knee").holds
 
 
-@pytest.mark.parametrize("policy", ["pess:safe_risk=0.05", "tsbu:when_none=#0", "tsbu:when_none=1"])
-def test_a_policy_names_arms_by_name(ledger, policy):
+@pytest.mark.parametrize(
+    ("policy", "arm"), [("pess:safe_risk=0.05", "placebo"), ("tsbu:when_none=#1", "low"), ("tsbu:when_none=low", "low")]
+)
+def test_a_policy_names_arms_by_name(ledger, policy, arm):
     """A number would mean another arm when one is withdrawn."""
+    ledger.create("knee", settings(policy))
+    assert arm in ledger.state("knee").settings.policy
     with refused("must be the name of an arm that may be given"):
-        settings(policy)
-    named = policy.replace("#0", "placebo").replace("=1", "=low").replace("pess:", "pess:safe_arm=placebo,")
-    ledger.create("knee", settings(named))
-    with refused("must be the name of an arm that may be given"):
-        ledger.amend("knee", withdraw=["low" if "low" in named else "placebo"], reason="why")
+        ledger.amend("knee", withdraw=[arm], reason="why")
     ledger.amend("knee", withdraw=["high"], reason="why")
+    with refused("must be the name of an arm that may be given"):
+        settings("tsbu:when_none=1")
 
 
 def test_the_rule_a_trial_was_created_with_goes_on(ledger):

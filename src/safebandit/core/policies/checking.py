@@ -12,6 +12,9 @@ from safebandit.core.policies.choice import HOLD_RULE, LEAST_RISKY
 from safebandit.core.policies.interface import Policy, Setup, decide
 from safebandit.errors import PolicyError
 
+# What `when_none` may be besides an arm.
+RULES = ("least_risky", "hold")
+
 
 def prepare(policy: Any, setup: Setup) -> Any:
     """The policy as compiled code takes it: parameters checked, arms and enumerations as numbers."""
@@ -63,6 +66,21 @@ def arm_number(what: str, arm: Any, arms: Sequence[str]) -> int:
     if not 0 <= number < len(arms):
         raise PolicyError(f"{what} must be an arm (0 to {len(arms) - 1}, or one of {', '.join(arms)}), got {arm!r}")
     return number
+
+
+def arms_in(policy: Any) -> dict[str, Any]:
+    """The arms that a policy itself names, by parameter: its fields that `arm_fields` lists, and `when_none`."""
+    listed = {
+        key: getattr(policy, key) for key in (*getattr(policy, "arm_fields", ()), "when_none") if key in policy._fields
+    }
+    return {key: arm for key, arm in listed.items() if arm is not None and arm not in RULES}
+
+
+def name_arms(policy: Any, arms: Sequence[str]) -> Any:
+    """A policy whose arms are all named by name: a number means another arm once one is withdrawn."""
+    numbers = {key: arm for key, arm in arms_in(check_policy(policy)).items() if arm not in arms}
+    named = {key: arms[arm_number(key, arm, arms)] for key, arm in numbers.items() if not isinstance(arm, str)}
+    return policy._replace(**named) if named else policy
 
 
 def when_none_code(when_none: Any, setup: Setup) -> int:

@@ -22,7 +22,8 @@ class Policy(Protocol):
     """Who gets the next arm: a NamedTuple for which `decide` has a formula.
 
     It may have a method `prepare(setup)` that gives the policy as compiled code takes it, or raises a PolicyError; and
-    `columns`, the names of numbers of its own that a decision writes for every arm.
+    `columns`, the names of numbers of its own that a decision writes for every arm; and `arm_fields`, the fields that
+    hold an arm, besides `when_none`.
     """
 
     @property

@@ -52,6 +52,11 @@ class PolicyMixture(NamedTuple):
     when_none: Any = None
     each_first: bool = True
 
+    @property
+    def arm_fields(self) -> tuple[str, ...]:
+        """The fields that hold an arm."""
+        return ("safe_arm",)
+
     def prepare(self, setup: Setup) -> PolicyMixture:
         """The policy with its parameters checked, and arms and `when_none` as numbers."""
         if len(setup.limits) > 1:

@@ -123,7 +123,8 @@ def _changed_fields(value: Any, but: Any) -> list[str]:
         if key in but or (key in defaults and field == defaults[key]):
             continue
         kind = hints[key]
-        named = kind(field) if isinstance(kind, type) and issubclass(kind, IntEnum) else field
+        choice = isinstance(kind, type) and issubclass(kind, IntEnum) and not isinstance(field, str)
+        named = kind(field) if choice else field
         # Where any value may stand, a whole number is an arm's, and must be told from a name.
         number = kind is Any and isinstance(field, int)
         changed.append(f"{key}=#{field}" if number else f"{key}={write_value(named)}")

@@ -12,7 +12,8 @@ from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.trials.engine import Allocation, Engine, Receipt, warm_up
+from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError
-from safebandit.trials.engine import Allocation, Receipt
+from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units

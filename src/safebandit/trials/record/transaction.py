@@ -6,8 +6,11 @@ from collections import OrderedDict
 
 import sqlalchemy as sa
 
-from safebandit.errors import ConflictError
-from safebandit.trials.engine import Engine, Receipt
+from safebandit.core.kernels import is_ours
+from safebandit.core.policies import policy_from_text
+from safebandit.errors import ConflictError, TrialError
+from safebandit.trials.answers import Receipt
+from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
 from safebandit.trials.record.store import DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
@@ -28,9 +31,8 @@ class Transaction:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
         check_name(name)
         check_text("actor", actor)
-        if settings.policy_value is not None:
-            # The record keeps its text, which must be one that can be read.
-            settings = Settings.from_dict(settings.to_dict()).checked()
+        if not is_ours(policy_from_text(settings.policy)):
+            raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
         state = TrialState(name, settings)
         if name not in self._engines and self._insert(state):
             return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
