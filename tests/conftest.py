@@ -17,6 +17,11 @@ settings.register_profile("safebandit", deadline=None, derandomize=True, suppres
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "safebandit"))
 
 
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: services, browsers and other processes are waited for."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure():
     if required() and find_chromium() is None:
         raise pytest.UsageError(f"SAFEBANDIT_BROWSER=required, but {MISSING}")

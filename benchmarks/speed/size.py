@@ -45,7 +45,7 @@ QUICK = Size(
 )  # fmt: skip
 TINY = Size(
     "tiny", ("docb", "tsbu", "bwcr"), (2, 10, 20), 200, (100, 500),
-    repeats=3, rounds=1_000, bare_rounds=1_000,
+    repeats=2, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
     service_pairs=40, long_trial=300,
 )  # fmt: skip

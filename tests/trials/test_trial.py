@@ -703,7 +703,7 @@ def test_tsbu_shows_the_quantiles_of_the_posterior(schedule):
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_explaining_says_what_the_next_ask_gives_and_changes_nothing(policy):
-    for seed in range(40):
+    for seed in range(9):
         trial = Trial(2 + seed % 3, 0.3, policy, seed=seed)
         for step in range(40):
             wander(trial, 3, 100 * seed + step)
@@ -718,7 +718,7 @@ def test_explaining_says_what_the_next_ask_gives_and_changes_nothing(policy):
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_an_arm_is_given_only_while_it_is_permissible(policy):
-    for seed in range(20):
+    for seed in range(8):
         trial = Trial(3, 0.3, policy, seed=seed)
         for step in range(40):
             wander(trial, 3, 100 * seed + step)
