@@ -159,7 +159,7 @@ def gamma(stream: Stream, shape: float) -> float:
 
 @inlined
 def gamma_from_one(stream: Stream, shape: float) -> float:
-    """The same for a shape of at least 1."""
+    """A Gamma(shape, 1) number for a shape of at least 1."""
     b = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * b)
     while True:
@@ -199,7 +199,7 @@ def beta_above(stream: Stream, a: float, b: float, bar: float) -> float:
 
 @compiled
 def _beta_far_above(stream: Stream, a: float, b: float, bar: float) -> float:
-    """The same from an exponential law that lies above the density, whose logarithm is concave, from the bar on.
+    """A Beta(a, b) number above a bar far above the mean: the density is log-concave, so an exponential law covers it.
 
     Where the density still grows there, which it does with a few b only, by its quantile or by trying.
     """
@@ -223,7 +223,7 @@ def _beta_far_above(stream: Stream, a: float, b: float, bar: float) -> float:
 
 @inlined
 def beta_below(stream: Stream, a: float, b: float, bar: float) -> float:
-    """The same, given that it is at most `bar`."""
+    """A Beta(a, b) number, a and b at least 1, given that it is at most `bar`."""
     return 1.0 - beta_above(stream, b, a, 1.0 - bar)
 
 
