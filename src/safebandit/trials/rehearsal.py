@@ -225,28 +225,35 @@ def _run_all(
     workers: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Runs, bool]:
-    """All runs, in chunks on threads; after Ctrl-C those before the first chunk that is unfinished."""
+    """All runs, in chunks on threads; after Ctrl-C those before the first that is unfinished."""
     size = max(1, min(-(-times // workers), CHUNK_UNITS // scenario.units))
     stop = np.zeros(1, np.int64)
     policy = prepare(policy_from_text(settings.policy), Setup(settings.active, settings.limits, "hold"))
-    finished: list[Runs] = []
+    chunks = [range(times)[i : i + size] for i in range(0, times, size)]
     interrupted = False
 
     def run(chunk: range) -> Runs:
         return _run_chunk(settings, policy, instance, scenario, seed, chunk, stop)
 
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(run, range(times)[i : i + size]) for i in range(0, times, size)]
+        futures = [pool.submit(run, chunk) for chunk in chunks]
         try:
-            for future in futures:
-                finished.append(future.result())
+            for chunk, future in zip(chunks, futures, strict=True):
+                future.result()
                 if progress is not None:
-                    progress(sum(len(runs.rewards) for runs in finished), times)
+                    progress(chunk.stop, times)
         except KeyboardInterrupt:
             interrupted = True
+        finally:
             stop[0] = 1
             pool.shutdown(cancel_futures=True)
-    if not finished:
+    finished = []
+    for chunk, future in zip(chunks, futures, strict=True):
+        runs = None if future.cancelled() else future.result()
+        finished += [] if runs is None else [runs]
+        if runs is None or len(runs.rewards) < len(chunk):
+            break
+    if not sum(len(runs.rewards) for runs in finished):
         raise KeyboardInterrupt("interrupted before any run was finished")
     return Runs(*(np.concatenate(parts) for parts in zip(*finished, strict=True))), interrupted
 
@@ -265,10 +272,10 @@ def _run_chunk(
         keys[i], outcomes[i] = random.keys[places], random.arms[places]
     memory = memory_for(policy, keys, streams, settings.limits)
     out = empty_runs(rows, count, risks)
-    scenario_kernel(policy, instance.law)(
+    done = scenario_kernel(policy, instance.law)(
         policy, instance.law, scenario, memory, outcomes, losses, new_book(scenario, risks), out, stop
     )
-    return out
+    return Runs._make(part[:done] for part in out)
 
 
 def _truth(settings: Settings, mu: Any, nu: Any, instance: Instance | str | None) -> Instance:
