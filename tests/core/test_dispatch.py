@@ -312,7 +312,7 @@ def test_the_door_is_locked_for_others_who_want_the_same_and_may_be_entered_agai
     assert not first & locks(dispatch.cache_folder())
 
 
-def test_the_cache_of_a_function_is_written_by_one_at_a_time(monkeypatch):
+def test_the_cache_of_a_function_is_written_by_one_at_a_time(monkeypatch, tmp_path):
     entered = []
 
     class Watched(dispatch._Door):
@@ -323,6 +323,8 @@ def test_the_cache_of_a_function_is_written_by_one_at_a_time(monkeypatch):
     def triple(x):
         return 3 * x
 
+    # A folder in which nothing is found.
+    monkeypatch.setattr(dispatch, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(dispatch, "DOOR", Watched())
     assert dispatch.compiled(triple)(2) == 6
     name = f"{triple.__module__}.{triple.__qualname__}"
