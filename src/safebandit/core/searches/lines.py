@@ -3,8 +3,8 @@
 An arm whose index exceeds all other lines wins. The last winner is tried, then the arm of the highest line. Where that
 does not decide, arms that can still win are compared by the definition, and their lines are drawn anew.
 
-What it buys: mostly one index is compared with one number, instead of computing all. docb on the drug trial plays about
-ten times as many rounds a second with five arms, and hundreds of times as many with a thousand.
+What it buys: mostly one index is compared with one number, instead of computing all: on the drug trial, with five arms,
+docb plays eleven times as many rounds a second.
 """
 
 from __future__ import annotations

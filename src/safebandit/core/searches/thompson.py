@@ -1,7 +1,6 @@
 """Thompson sampling by the bar: the arm of the largest draw, with few draws; with none where one arm exceeds it.
 
-What it buys: topsi and tsbu play twice as many rounds a second with five arms, and a hundred times as many with a
-thousand.
+What it buys: tsbu plays 1.7 times as many rounds a second with five arms, and fourteen times as many with a thousand.
 """
 
 from __future__ import annotations
