@@ -6,7 +6,7 @@ Our own laws are one type, `Laws`, so that a policy is compiled once for all of 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,6 @@ from safebandit.core.streams import Stream, beta, uniform
 
 # How the rows of a table are read.
 BITS, BETA, POINTS = 0, 1, 2
-
-
-class Law(Protocol):
-    """What an instance draws outcomes from: a NamedTuple for which `draw_reward` and `draw_risk` have a formula."""
-
-    @property
-    def risks(self) -> int:
-        """How many risks a play has."""
 
 
 @generic

@@ -43,7 +43,7 @@ class ByLines(NamedTuple):
 
 NOTES[ByLines] = Notes(
     np.dtype([*LINE_FIELDS, *ARM_FIELDS]),
-    # The round up to which all lines hold, and whether one has been drawn.
+    # The round up to which all lines hold.
     np.dtype([*TRIAL_FIELDS, ("until", "i8")]),
 )
 
