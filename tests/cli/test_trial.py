@@ -405,6 +405,14 @@ def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path):
         assert (done.returncode, done.stderr) == (1, "")
 
 
+def test_a_rehearsal_draws_from_past_outcomes(tmp_path):
+    process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", cwd=tmp_path)
+    (tmp_path / "past.csv").write_text("arm,reward,risk\na,1,0\na,0,0\nb,1,1\n")
+    done = process("rehearse", "knee", "--data", "past.csv", "--units", "20", "--times", "3", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["supposed"]["nu"] == [0.0, 1.0]
+
+
 def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
     process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
     # Before the second chunk, which is the second run, the process is interrupted: no clock is involved.
