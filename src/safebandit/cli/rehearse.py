@@ -61,7 +61,11 @@ def rehearse(
     from safebandit.trials.rehearsal import rehearse as run
 
     problem = {"mu": mu, "nu": nu, "correlation": correlation, "instance": instance, "data": data}
-    entry = {**entry_from_flags({**problem, "missing_risk": "refuse"}), "alpha": plain_alpha(settings.limits), "allow_infeasible": True}
+    entry = {
+        **entry_from_flags({**problem, "missing_risk": "refuse"}),
+        "alpha": plain_alpha(settings.limits),
+        "allow_infeasible": True,
+    }
     with counting_bar("rehearsing") as progress:
         found = run(
             settings, instance=instance_from_entry(entry), units=units, times=times, delay=delay,
