@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -194,6 +195,32 @@ def test_binomial_mass_outside_its_range():
     assert bounds.binomial_pmf(-1, 5, 0.3) == 0.0
     assert bounds.binomial_pmf(6, 5, 0.3) == 0.0
     assert bounds.binomial_tail(-1, 5, 0.3) == 1.0
+
+
+@given(
+    n=st.integers(0, 60),
+    share=st.integers(0, 60),
+    p=st.fractions(0, 1, max_denominator=64),
+    odds=st.fractions(0, 20, max_denominator=16),
+)
+@example(n=0, share=0, p=Fraction(1, 5), odds=Fraction(1))
+@example(n=7, share=0, p=Fraction(0), odds=Fraction(1))
+@example(n=7, share=1, p=Fraction(0), odds=Fraction(1))
+@example(n=7, share=7, p=Fraction(1), odds=Fraction(1))
+def test_the_point_mass_is_that_of_exact_fractions(n, share, p, odds):
+    s = min(share, n)
+    beta = Fraction(math.factorial(s) * math.factorial(n - s), math.factorial(n + 1))  # B(s+1, n-s+1)
+    after = odds * p**s * (1 - p) ** (n - s) / beta
+    # p itself is rounded, which n plays multiply.
+    assert bounds.point_mass(s, n, float(p), float(odds)) == pytest.approx(float(after / (1 + after)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "s"), [(10**4, 5_000), (10**6, 500_000), (10**6, 501_000), (10**9, 500_010_000)])
+def test_the_point_mass_of_many_plays(n, s):
+    """Near p the odds grow like sqrt(N); far from it they are 0."""
+    after = (n + 1) * stats.binom.pmf(s, n, 0.5)
+    assert bounds.point_mass(s, n, 0.5, 1.0) == pytest.approx(after / (1 + after), rel=1e-9)
+    assert bounds.point_mass(n, n, 0.5, 1.0) == 0.0
 
 
 @given(

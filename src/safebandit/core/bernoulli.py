@@ -182,6 +182,20 @@ def binomial_pmf(s: float, n: float, p: float) -> float:
 
 
 @compiled
+def point_mass(s: float, n: float, p: float, odds: float) -> float:
+    """The posterior chance that a mean is exactly p, where s of n bits were 1.
+
+    The prior puts odds / (1 + odds) on p and the rest flat on [0, 1]. The posterior odds of the point are
+    odds p^s (1-p)^(n-s) / B(s+1, n-s+1), which is odds (n + 1) P(Bin(n, p) = s).
+
+    >>> round(point_mass(1, 2, 0.5, 1.0), 6)
+    0.6
+    """
+    after = odds * (n + 1.0) * binomial_pmf(s, n, p)
+    return after / (1.0 + after)
+
+
+@compiled
 def _beta_fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete Beta function, by Lentz's method, for x < (a+1)/(a+b+2)."""
     c = 1.0
