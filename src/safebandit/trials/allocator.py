@@ -10,10 +10,10 @@ import numpy as np
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, fits
 from safebandit.core.kernels import kernels_for, memory_for
-from safebandit.core.policies import Setup, prepare
+from safebandit.core.policies import Decision, Setup, prepare
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.sources import formulas_hash
-from safebandit.trials.explanation import Decision, Explanation, explain_decision, reason_of
+from safebandit.trials.explanation import Explanation, explain_decision, reason_of
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
 CHANCE_DRAWS = 1000
@@ -78,7 +78,8 @@ class Allocator:
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
-            int(k), bool(none), saw[:, PERMISSIBLE] == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own
+            int(k), bool(none), saw[:, PERMISSIBLE] == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
+            self.arms,
         )  # fmt: skip
 
     def consider(self, t: int) -> Decision:
@@ -91,11 +92,11 @@ class Allocator:
     def explain(self, t: int) -> Explanation:
         """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
         decision = self.consider(t)
-        return explain_decision(decision, self.memory, t, self.limits, self.arms, self.risks)
+        return explain_decision(self.policy, decision, self.memory, t, self.limits, self.risks)
 
     def reason_of(self, decision: Decision) -> str:
         """Why this arm, or why none, in words."""
-        return reason_of(decision, self.limits, self.arms, self.risks)
+        return reason_of(self.policy, decision, self.limits, self.risks)
 
     def chances(self, t: int, number: int) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn, else from draws of decision `number`.

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from safebandit.core.policies import WAIT
+from safebandit.core.policies import WAIT, Decision
 from safebandit.errors import ConflictError, TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials.allocator import Chances, Position
 from safebandit.trials.events import Draft
-from safebandit.trials.explanation import Decision
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState

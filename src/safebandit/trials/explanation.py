@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from safebandit.core.arms import Memory, Numbers
-from safebandit.core.policies import WAIT
+from safebandit.core.arms import Memory
+from safebandit.core.policies import WAIT, Decision, risk_word, why
 from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 
 if TYPE_CHECKING:
@@ -78,50 +77,39 @@ class Explanation:
 
 
 class _Gate(NamedTuple):
-    """What is needed to say why an arm is not permissible: every arm's risk indices (columns), limits and names."""
+    """What is needed to say why an arm is not permissible: a policy, its decision, and alpha and names of the risks."""
 
-    bounds: Numbers
+    policy: Any
+    decision: Decision
     limits: tuple[float, ...]
     risks: Sequence[str]
 
 
-class Decision(NamedTuple):
-    """A decision and what it saw: the arm by number (HOLD or WAIT: none), whether no arm was permissible; and of every
-    arm if it is permissible, its reward index, its risk indices (columns), its probability where the policy mixes arms,
-    and the policy's own numbers by name; NaN where there is none.
-    """
-
-    k: int
-    none: bool
-    permissible: NDArray[np.bool_]
-    indices: Numbers
-    bounds: Numbers
-    probabilities: Numbers
-    own: Mapping[str, Numbers]
-
-    @property
-    def first_play(self) -> bool:
-        """Whether the arm was given because it had never been: no index was asked then."""
-        return self.k >= 0 and not self.none and bool(np.isnan(self.indices).all())
-
-
-def reason_of(decision: Decision, limits: tuple[float, ...], names: Sequence[str], risks: Sequence[str]) -> str:
+def reason_of(policy: Any, decision: Decision, limits: tuple[float, ...], risks: Sequence[str]) -> str:
     """Why this arm, or why none, in words."""
-    return _why(decision.k, decision.none, names, _Gate(decision.bounds, limits, risks), decision.first_play)
+    k = decision.k
+    if k == WAIT:
+        return "every arm that may be given waits for outcomes of units already given it"
+    if decision.none:
+        rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"
+        return f"no arm is permissible: {_why_none(_Gate(policy, decision, limits, risks))}; {rule}"
+    if k < 0:
+        return "the policy holds"
+    return why(policy, decision, k)
 
 
 def explain_decision(
+    policy: Any,
     decision: Decision,
     memory: Memory,
     t: int,
     limits: tuple[float, ...],
-    names: tuple[str, ...],
     risks: tuple[str, ...] = ONE_RISK,
 ) -> Explanation:
     """Describe a decision of round t by what was known of the arms."""
-    k, arms, seen = decision.k, memory.arms[0], memory.quantities[0]
-    gate = _Gate(decision.bounds, limits, risks)
-    why = reason_of(decision, limits, names, risks)
+    k, arms, seen, names = decision.k, memory.arms[0], memory.quantities[0], decision.arms
+    gate = _Gate(policy, decision, limits, risks)
+    reason = reason_of(policy, decision, limits, risks)
     views = tuple(
         ArmView(
             names[i],
@@ -130,76 +118,84 @@ def explain_decision(
             _mean(seen[i, 0]),
             _plain([_mean(risk) for risk in seen[i, 1:]]),
             _number(decision.indices[i]),
-            _plain([_number(bound) for bound in gate.bounds[i]]),
+            _plain([_number(bound) for bound in decision.bounds[i]]),
             _number(decision.probabilities[i]),
             bool(decision.permissible[i]),
             i == k,
-            _why_arm(i, k, why, bool(decision.permissible[i]), bool(arms["available"][i]), decision.indices[i], gate),
+            reason if i == k else _why_not(i, bool(arms["available"][i]), gate),
             {name: _number(numbers[i]) for name, numbers in decision.own.items()},
         )
         for i in range(len(names))
     )
-    return Explanation(t, plain_alpha(limits), names[k] if k >= 0 else None, why, views, risks)
+    return Explanation(t, plain_alpha(limits), names[k] if k >= 0 else None, reason, views, risks)
 
 
-def _why(k: int, none: bool, names: Sequence[str], gate: _Gate, first_plays: bool) -> str:
-    if k == WAIT:
-        return "every arm that may be given waits for outcomes of units already given it"
-    if none:
-        rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"
-        return f"no arm is permissible: {_why_none(names, gate)}; {rule}"
-    if first_plays:
-        return "every arm is played once before any index is asked"
-    return "largest reward index among the permissible arms"
-
-
-def _why_none(names: Sequence[str], gate: _Gate) -> str:
+def _why_none(gate: _Gate) -> str:
+    names, bounds, limits = gate.decision.arms, gate.decision.bounds, gate.limits
     # NaN where an index cannot be computed: such an arm is not the nearest.
-    excess = (gate.bounds - np.array(gate.limits)).max(axis=1)
-    least = int(np.nanargmin(excess)) if not np.isnan(excess).all() else 0
-    if len(gate.limits) == 1:
-        smallest = f'{gate.bounds[least, 0]:.4g}, "{names[least]}"'
-        return f"every lower risk index is above {gate.limits[0]:g} (smallest: {smallest})"
-    j = int(np.argmax(gate.bounds[least] - np.array(gate.limits)))
-    nearest = f'{gate.bounds[least, j]:.4g} of risk "{gate.risks[j]}" against {gate.limits[j]:g}, "{names[least]}"'
-    return f"every arm has a lower risk index above its alpha (nearest: {nearest})"
+    excess = (bounds - np.array(limits)).max(axis=1)
+    if np.isnan(excess).all():
+        return "no arm has a risk index"
+    least = int(np.nanargmin(excess))
+    word = risk_word(gate.policy, least)
+    if len(limits) == 1:
+        return f'every {word} is above {limits[0]:g} (smallest: {apart(bounds[least, 0], limits[0])}, "{names[least]}")'
+    j = int(np.argmax(bounds[least] - np.array(limits)))
+    nearest = f'{apart(bounds[least, j], limits[j])} of risk "{gate.risks[j]}" against {limits[j]:g}, "{names[least]}"'
+    return f"every arm has a {word} above its alpha (nearest: {nearest})"
 
 
-def _why_arm(i: int, k: int, why: str, permissible: bool, available: bool, index: float, gate: _Gate) -> str:
-    if i == k:
-        return why
-    if not permissible:
+def _why_not(i: int, available: bool, gate: _Gate) -> str:
+    """Why an arm was not given."""
+    permissible, chance = gate.decision.permissible[i], gate.decision.probabilities[i]
+    if not permissible and not chance > 0.0:
         return f"not permissible: {_what_forbids(i, gate)}"
     if not available:
         return "waits for outcomes of units already given it"
-    if np.isnan(index):
-        return "permissible; its reward index was not needed"
-    return "permissible; another arm's reward index is larger"
+    return why(gate.policy, gate.decision, i)
 
 
-def gate_words(i: int, decision: Decision, limits: tuple[float, ...], risks: Sequence[str], *, available: bool) -> str:
+def gate_words(
+    policy: Any, i: int, decision: Decision, limits: tuple[float, ...], risks: Sequence[str], *, available: bool
+) -> str:
     """Whether arm i may be given, and why, whoever is chosen."""
-    gate = _Gate(decision.bounds, limits, risks)
+    gate, word = _Gate(policy, decision, limits, risks), risk_word(policy, i)
     if not decision.permissible[i]:
         return f"not permissible: {_what_forbids(i, gate)}"
     if not available:
         return "permissible, but waits for outcomes of units already given it"
     if len(limits) > 1:
-        return "permissible: no lower risk index is above its alpha"
-    return f"permissible: lower risk index {decision.bounds[i, 0]:.4g} is at most alpha {limits[0]:g}"
+        return f"permissible: no {word} is above its alpha"
+    bound = decision.bounds[i, 0]
+    if not bound <= limits[0]:
+        return "permissible by the policy's own rule"
+    return f"permissible: {word} {bound:.4g} is at most alpha {limits[0]:g}"
 
 
 def _what_forbids(i: int, gate: _Gate) -> str:
-    bounds = gate.bounds[i]
+    bounds, word = gate.decision.bounds[i], risk_word(gate.policy, i)
     if len(gate.limits) == 1:
-        return f"lower risk index {bounds[0]:.4g} is above alpha {gate.limits[0]:g}"
+        return f"{word} {apart(bounds[0], gate.limits[0])} is above alpha {gate.limits[0]:g}"
     above = [
-        f'lower index {bounds[j]:.4g} of risk "{name}" is above its alpha {limit:g}'
+        f'{word} {apart(bounds[j], limit)} of risk "{name}" is above its alpha {limit:g}'
         for j, (name, limit) in enumerate(zip(gate.risks, gate.limits, strict=True))
         # Not `>`: an index that cannot be computed forbids too.
         if not bounds[j] <= limit
     ]
-    return " and ".join(above) or "by its risks together, though no lower index alone is above its alpha"
+    return " and ".join(above) or f"by its risks together, though no {word} alone is above its alpha"
+
+
+def apart(value: float, limit: float) -> str:
+    """A number in four digits, or in as many as show on which side of its limit it lies.
+
+    >>> apart(0.31624, 0.2), apart(0.2000004, 0.2)
+    ('0.3162', '0.2000004')
+    """
+    for digits in range(4, 17):
+        text = f"{value:.{digits}g}"
+        if (float(text) > limit) == (value > limit) and (float(text) < limit) == (value < limit):
+            return text
+    return repr(float(value))
 
 
 def _plain(values: list[float | None]) -> float | tuple[float | None, ...] | None:

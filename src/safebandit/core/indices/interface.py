@@ -18,13 +18,16 @@ K = TypeVar("K", bound=type)
 
 
 class Description(NamedTuple):
-    """What people read of an index, its parameters that must be above, or not below, 0; whether it takes one risk."""
+    """What people read of an index, its parameters that must be above, or not below, 0; whether it takes one risk; and
+    what it is called in explanations, if it is a safety index.
+    """
 
     formula: str = ""
     source: str = ""
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
     one_risk: bool = False
+    risk_word: str = "lower risk index"
 
 
 DESCRIPTIONS: dict[type, Description] = {}

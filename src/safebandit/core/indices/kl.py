@@ -114,6 +114,7 @@ def kl_lower_index(index: KLLower, seen: Seen, t: int, alpha: float, stream: Str
 @described(
     "the largest q >= mean with N d(mean||q) <= gamma_t, in the place of L",
     "section on prior formulations: pessimistic risks",
+    risk_word="upper risk index",
 )
 class KLUpperRisk(NamedTuple):
     """The largest mean risk that the data do not refute: a safety index that is pessimistic, as `pess` has it."""

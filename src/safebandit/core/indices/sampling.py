@@ -27,6 +27,7 @@ class Thompson(NamedTuple):
     "appendix on a naive Thompson sampling based safety index",
     positive=("prior_a", "prior_b"),
     not_negative=("slack",),
+    risk_word="drawn risk index",
 )
 class SampledRisk(NamedTuple):
     """A draw from the risk's posterior, less a slack; `slack` = 0 is the paper's naive scheme.

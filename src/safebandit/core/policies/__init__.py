@@ -22,10 +22,11 @@ from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.mixture import PolicyMixture
 from safebandit.core.policies.texts import policy_from_text, policy_to_text
+from safebandit.core.policies.words import Decision, risk_word, why
 
 __all__ = [
-    "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "Policy", "PolicyMixture", "Setup", "arms_in", "begin", "bwcr",
-    "decide", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learned",
+    "HOLD", "POLICIES", "WAIT", "Decision", "DoublyOptimistic", "Policy", "PolicyMixture", "Setup", "arms_in", "begin",
+    "bwcr", "decide", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learned",
     "learned_pair", "naive_ts", "name_arms", "pess", "policy_from_text", "policy_to_text", "prepare",
-    "recommended", "safe_imed", "sizes", "slack_ts", "topsi", "tsbu",
+    "recommended", "risk_word", "safe_imed", "sizes", "slack_ts", "topsi", "tsbu", "why",
 ]  # fmt: skip

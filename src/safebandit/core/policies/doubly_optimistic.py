@@ -28,6 +28,7 @@ from safebandit.core.naming import read_number, read_value
 from safebandit.core.policies.checking import check_index, when_none_code
 from safebandit.core.policies.choice import LEAST_RISKY, first_unplayed, gate_round, largest_written, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair, sizes
+from safebandit.core.policies.words import Decision, risk_word_of, why_largest
 from safebandit.errors import PolicyError
 
 
@@ -61,6 +62,14 @@ class DoublyOptimistic(NamedTuple):
             read_value("each_first", self.each_first, bool, PolicyError),
             head_start,
         )
+
+    def why(self, decision: Decision, arm: int) -> str:
+        """Why this arm was given, or why not."""
+        return why_largest(decision, arm)
+
+    def risk_word(self, arm: int) -> str:  # noqa: ARG002
+        """What the risk index is called."""
+        return risk_word_of(self.safety)
 
 
 @sizes.register(DoublyOptimistic)

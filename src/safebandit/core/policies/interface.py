@@ -23,7 +23,7 @@ class Policy(Protocol):
 
     It may have a method `prepare(setup)` that gives the policy as compiled code takes it, or raises a PolicyError; and
     `columns`, the names of numbers of its own that a decision writes for every arm; and `arm_fields`, the fields that
-    hold an arm, besides `when_none`.
+    hold an arm, besides `when_none`; and `why` and `risk_word`, its words for a decision (see `words`).
     """
 
     @property

@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from safebandit.core.arms import (
     CHANCE,
     INDEX,
@@ -31,6 +33,7 @@ from safebandit.core.naming import read_number, read_value
 from safebandit.core.policies.checking import arm_number, check_index, when_none_code
 from safebandit.core.policies.choice import first_unplayed, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.words import FIRST_PLAY, NOT_NEEDED, Decision, risk_word_of
 from safebandit.core.streams import uniform, wins_tie
 from safebandit.errors import PolicyError
 
@@ -85,6 +88,23 @@ class PolicyMixture(NamedTuple):
             raise PolicyError(f"the safe arm's mean risk must lie in [0, alpha] = [0, {alpha:g}], got {risk:g}")
         return float(risk)
 
+    def why(self, decision: Decision, arm: int) -> str:
+        """Why this arm was drawn from the mixture, or why not."""
+        chances, given = decision.probabilities, arm == decision.k
+        if np.isnan(chances[arm]):
+            return FIRST_PLAY if given else NOT_NEEDED
+        if chances[arm] == 0.0:
+            return "permissible; it has no part in the best mixture"
+        parts = [f'{chances[i]:.4g} "{decision.arms[i]}"' for i in np.flatnonzero(chances)]
+        best = (
+            f"the mixture of largest reward index whose {risk_word_of(self.risk)} is at most alpha: {', '.join(parts)}"
+        )
+        return f"drawn from {best}" if given else f"another arm was drawn from {best}"
+
+    def risk_word(self, arm: int) -> str:
+        """What the risk index of an arm is called; that of the safe arm is known."""
+        return "known risk" if arm == self.safe_arm else risk_word_of(self.risk)
+
 
 @sizes.register(PolicyMixture)
 def _sizes(policy: PolicyMixture, arms: int, risks: int) -> Sizes:
@@ -125,7 +145,7 @@ def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # 
         write(state, policy.safe_arm, RISKS, policy.safe_risk)
     for k in range(state.size):
         write(state, k, PERMISSIBLE, 1.0 if written(state, k, RISKS) <= alpha else 0.0)
-        write(state, k, CHANCE, 0.0)
+        write(state, k, CHANCE, math.nan)
     if policy.each_first and t <= state.size:
         k = first_unplayed(state)
         if k >= 0:
@@ -134,6 +154,8 @@ def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # 
             return k, False
     safe, other, share = best_mixture(state, alpha)
     if safe >= 0:
+        for k in range(state.size):
+            write(state, k, CHANCE, 0.0)
         write(state, safe, CHANCE, 1.0 - share)
         if share > 0.0:
             write(state, other, CHANCE, share)

@@ -8,8 +8,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
-from safebandit.trials.explanation import Decision, gate_words
+from safebandit.trials.explanation import gate_words
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.state import TrialState
 
@@ -137,7 +138,7 @@ def _arm(state: TrialState, arm: str, plays: int, decision: Decision, shares: tu
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
-        gate_words(k, decision, allocator.limits, allocator.risks, available=allocator.available(k)),
+        gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, available=allocator.available(k)),
     )
 
 
