@@ -1,13 +1,13 @@
-"""What families of policies share: the first plays, the largest number of a table, and the arm of least risk."""
+"""What families of policies share: first plays, gates, the largest number of a table, and the arm of least risk."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from safebandit.core.arms import State, at, quantity, written
-from safebandit.core.dispatch import inlined, rare, substituted
-from safebandit.core.indices.interface import lower
+from safebandit.core.arms import RISKS, State, at, quantity, write, written
+from safebandit.core.dispatch import inlined, piece, rare, substituted
+from safebandit.core.indices.interface import lower, permits
 from safebandit.core.policies.interface import HOLD, WAIT
 from safebandit.core.streams import uniform, wins_tie
 
@@ -54,6 +54,22 @@ def gate_round(t: int, risks: int) -> int:
     All risks of an arm together are then refuted by mistake no more often than one would be.
     """
     return t * risks
+
+
+@piece
+def is_permissible(index: Any, state: State, k: int, clock: int) -> bool:
+    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers."""
+    stream, every = state.stream, True
+    for j in range(1, 1 + state.risks):
+        risk = quantity(state, k, j)
+        if state.watched:
+            before = (stream.a, stream.b, stream.c, stream.counter)
+            write(state, k, RISKS + j - 1, lower(index, risk, clock, risk.limit, stream))
+            # What was drawn for the table is drawn again for the gate, and is the same.
+            stream.a, stream.b, stream.c, stream.counter = before
+        if not permits(index, risk, clock, risk.limit, stream):
+            every = False
+    return every
 
 
 @rare

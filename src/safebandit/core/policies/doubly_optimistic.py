@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write
-from safebandit.core.dispatch import piece
+from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Sizes, State, at, quantity, write
 from safebandit.core.indices.interface import (
     DESCRIPTIONS,
     Description,
@@ -18,7 +17,6 @@ from safebandit.core.indices.interface import (
     learn,
     learn_together,
     lower,
-    permits,
     start,
     upper,
     width,
@@ -26,7 +24,14 @@ from safebandit.core.indices.interface import (
 )
 from safebandit.core.naming import read_number, read_value
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import LEAST_RISKY, first_unplayed, gate_round, largest_written, play_when_none
+from safebandit.core.policies.choice import (
+    LEAST_RISKY,
+    first_unplayed,
+    gate_round,
+    is_permissible,
+    largest_written,
+    play_when_none,
+)
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.words import Decision, risk_word_of, why_largest
 from safebandit.errors import PolicyError
@@ -111,7 +116,7 @@ def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
     before = (stream.a, stream.b, stream.c, stream.counter)
     safe_arms, open_arms = 0, 0
     for k in range(state.size):
-        safe = _is_permissible(policy.safety, state, k, clock)
+        safe = is_permissible(policy.safety, state, k, clock)
         if safe:
             safe_arms += 1
             open_arms += at(state.arms, k).available
@@ -132,19 +137,3 @@ def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
         # Risks that were drawn above are drawn again from the same place, and are the same.
         stream.a, stream.b, stream.c, stream.counter = before
     return play_when_none(policy.when_none, policy.safety, state, t + policy.head_start), True
-
-
-@piece
-def _is_permissible(index: Any, state: State, k: int, clock: int) -> bool:
-    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers."""
-    stream, every = state.stream, True
-    for j in range(1, 1 + state.risks):
-        risk = quantity(state, k, j)
-        if state.watched:
-            before = (stream.a, stream.b, stream.c, stream.counter)
-            write(state, k, RISKS + j - 1, lower(index, risk, clock, risk.limit, stream))
-            # What was drawn for the table is drawn again for the gate, and is the same.
-            stream.a, stream.b, stream.c, stream.counter = before
-        if not permits(index, risk, clock, risk.limit, stream):
-            every = False
-    return every

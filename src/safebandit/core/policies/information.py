@@ -1,0 +1,172 @@
+"""Information-directed sampling on the paper's own cost: little cost for what is learned of the best safe arm.
+
+After Russo and Van Roy (2014). Every arm has an expected cost D, the paper's max(mu* - mu, nu - alpha, 0) under the
+posterior, and a lesson v, the variance of its means over who the best safe arm is. Played is the mixture of at most two
+arms for which (expected cost)^2 / (expected lesson) is least. `beliefs` computes both without a draw.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write, written
+from safebandit.core.beliefs import Beliefs, weigh
+from safebandit.core.dispatch import inlined, piece
+from safebandit.core.indices.interface import learn, lower, start, width
+from safebandit.core.naming import read_number
+from safebandit.core.policies.checking import check_index, when_none_code
+from safebandit.core.policies.choice import gate_round, is_permissible, play_when_none
+from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.words import Decision, risk_word_of
+from safebandit.core.streams import uniform, wins_tie
+from safebandit.errors import PolicyError
+
+# The columns of a decision behind the risks: expected cost, lesson, chance to be the best safe arm.
+COST, LESSON, BEST = 0, 1, 2
+# Ratios this close, as a share, are equal.
+TIE = 1e-9
+# Less than any lesson that counts.
+NO_LESSON = 1e-30
+
+
+class InformationDirected(NamedTuple):
+    """The mixture of at most two arms of the least squared cost for what it teaches, among permissible arms.
+
+    `odds` are the prior odds that a risk is exactly alpha: more of them forgive an arm near alpha more. `safety` is the
+    gate of every arm.
+    """
+
+    safety: Any
+    odds: float = 0.1
+    when_none: Any = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a decision shows of every arm besides its chance."""
+        return ("expected cost", "lesson", "chance best")
+
+    def prepare(self, setup: Setup) -> InformationDirected:
+        """The policy with its parameters checked, and arms and `when_none` as numbers."""
+        odds = float(read_number("odds", self.odds, float, PolicyError))
+        if not 0.0 <= odds < math.inf:
+            raise PolicyError(f"odds that a risk is exactly alpha must be a number from 0 on, got {self.odds}")
+        return InformationDirected(
+            check_index(self.safety, lower, "safety index"), odds, when_none_code(self.when_none, setup)
+        )
+
+    def why(self, decision: Decision, arm: int) -> str:
+        """Why this arm was drawn from the mixture, or why not."""
+        chance, cost = decision.probabilities, decision.own["expected cost"][arm]
+        if chance[arm] == 0.0:
+            return f"permissible; its expected cost of {cost:.4g} is too much for what it would teach"
+        parts = ", ".join(f'{chance[i]:.4g} "{decision.arms[i]}"' for i in np.flatnonzero(chance > 0.0))
+        drawn = "drawn" if arm == decision.k else "another arm was drawn"
+        return f"{drawn} from the mixture of least squared cost for what it teaches: {parts}"
+
+    def risk_word(self, arm: int) -> str:  # noqa: ARG002
+        """What the risk index is called."""
+        return risk_word_of(self.safety)
+
+
+@sizes.register(InformationDirected)
+def _sizes(policy: InformationDirected, arms: int, risks: int) -> Sizes:
+    return Sizes(0, width(policy.safety), 0)
+
+
+@begin.register(InformationDirected)
+def _begin(policy: InformationDirected, state: State) -> None:
+    for k in range(state.size):
+        for j in range(1, 1 + state.risks):
+            risk = quantity(state, k, j)
+            start(policy.safety, risk.own, risk.limit)
+
+
+@learned.register(InformationDirected)
+def _learned(policy: InformationDirected, state: State, k: int, j: int, value: float, bit: int) -> None:
+    if j != REWARD:
+        risk = quantity(state, k, j)
+        learn(policy.safety, risk, value, bit, risk.limit)
+
+
+@decide.register(InformationDirected)
+def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, bool]:
+    clock = gate_round(t, state.risks)
+    safe_arms, open_arms = 0, 0
+    for k in range(state.size):
+        safe = is_permissible(policy.safety, state, k, clock)
+        write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)
+        write(state, k, INDEX, math.nan)
+        write(state, k, CHANCE, 0.0)
+        safe_arms += safe
+        open_arms += safe and at(state.arms, k).available
+    believed = _weigh(policy, state)
+    for k in range(state.size):
+        own = RISKS + state.risks
+        write(state, k, own + COST, believed.cost[k])
+        write(state, k, own + LESSON, believed.lesson[k])
+        write(state, k, own + BEST, believed.best[k])
+    if open_arms == 0:
+        return (WAIT, False) if safe_arms > 0 else (play_when_none(policy.when_none, policy.safety, state, t), True)
+    one, other, share = _best_mixture(state)
+    if one < 0:
+        return play_when_none(policy.when_none, policy.safety, state, t), True
+    write(state, one, CHANCE, 1.0 - share)
+    if share > 0.0:
+        write(state, other, CHANCE, share)
+        if uniform(state.stream) < share:
+            return other, False
+    return one, False
+
+
+@piece
+def _weigh(policy: Any, state: State) -> Beliefs:
+    """What is believed of every arm, by its known outcomes after the Bernoulli reduction."""
+    rewards, limits = np.empty((state.size, 2)), np.empty(state.risks)
+    risks = np.empty((state.size, state.risks, 2))
+    for k in range(state.size):
+        seen = quantity(state, k, REWARD)
+        rewards[k, 0], rewards[k, 1] = seen.plays, seen.ones
+        for j in range(state.risks):
+            risk = quantity(state, k, 1 + j)
+            risks[k, j, 0], risks[k, j, 1], limits[j] = risk.plays, risk.ones, risk.limit
+    return weigh(rewards, risks, limits, policy.odds)
+
+
+@inlined
+def _best_mixture(state: State) -> tuple[int, int, float]:
+    """Two arms that may be given, and the share of the second, of the least ratio, ties at random; -1 if there is none.
+
+    From arm i to arm j cost and lesson change by dD and dv; (D + s dD)^2 / (v + s dv) is convex in the share s of j, and
+    least at s = D / dD - 2 v / dv. Where no arm teaches anything, the least cost wins.
+    """
+    best, least, ties = (-1, -1, 0.0), math.inf, 0
+    for i in range(state.size):
+        for j in range(i, state.size):
+            if not (_may_be_given(state, i) and _may_be_given(state, j)):
+                continue
+            cost, lesson = _own(state, i, COST), _own(state, i, LESSON)
+            more, teaches = _own(state, j, COST) - cost, _own(state, j, LESSON) - lesson
+            share = 0.0 if i == j else cost / more - 2.0 * lesson / teaches
+            if i != j and not 0.0 < share < 1.0:
+                continue
+            ratio = (cost + share * more) ** 2 / (lesson + share * teaches + NO_LESSON)
+            if ratio < least * (1.0 - TIE):
+                best, least, ties = (i, j, share), ratio, 1
+            elif ratio <= least * (1.0 + TIE):
+                ties += 1
+                if wins_tie(ties, state.stream):
+                    best = (i, j, share)
+    return best
+
+
+@inlined
+def _may_be_given(state: State, k: int) -> bool:
+    return written(state, k, PERMISSIBLE) == 1.0 and at(state.arms, k).available != 0
+
+
+@inlined
+def _own(state: State, k: int, column: int) -> float:
+    return written(state, k, RISKS + state.risks + column)
