@@ -31,8 +31,9 @@ REACH = 5.0
 TAIL = 9.0
 # Where an integral over the excess of a risk is computed, on [-1, 1], and its weights: Gauss and Legendre's.
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-# Chances below this are none.
+# Excesses of a smaller chance cost nothing; answers of a smaller one are not asked what they would mean.
 NEGLIGIBLE = 1e-9
+UNHEARD_OF = 1e-12
 LEAST = 1e-300
 
 
@@ -202,10 +203,12 @@ def _spread_excess(
                 within = points[j] + (1.0 - points[j]) * below
                 product *= within
                 hazard += (1.0 - points[j]) * density / (x * (1.0 - x) * max(within, LEAST))
-        excess[i], weight[i] = y, _WEIGHTS[i] * product * hazard
+        excess[i], weight[i] = y, _WEIGHTS[i] * 0.5 * (high - low) * product * max(0.0, hazard)
         added += weight[i]
+    # Beyond the reach of the tables there is next to nothing.
+    scale = total / added if 2.0 * added > total else 0.0
     for i in range(_PLACES.size):
-        weight[i] *= total / max(added, LEAST)
+        weight[i] *= scale
 
 
 @compiled
@@ -326,6 +329,8 @@ def _condition(
 @compiled
 def _add_lessons(chance: float, reward: Numbers, risk: Numbers, rewards: Numbers, side: Risks, lesson: Numbers) -> None:
     """Add how far each arm's means lie from what is expected now, given one answer to who is best, by its chance."""
+    if chance < UNHEARD_OF:
+        return
     for k in range(lesson.size):
         gap = reward[k] - (rewards[k, 1] + 1.0) / (rewards[k, 0] + 2.0)
         square = gap * gap
