@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -149,6 +150,23 @@ def test_extending_asks_for_more_and_for_the_same_policies(drug):
         extend(drug, trials=10)
     with refused("the result has policies docb, tsbu, got docb"):
         extend(drug, trials=30, policies="docb")
+
+
+def test_trials_of_other_sources_are_never_mixed_with_these(drug, edited, tmp_path):
+    made = drug.specification.sources
+    unnamed = replace(drug, specification=replace(drug.specification, sources=None))
+    older = replace(drug, specification=replace(drug.specification, version="0.0.1"))
+    path = drug.save(tmp_path / "x.parquet")
+    with refused("made by sources that it does not name"):
+        extend(Result.load(unnamed.save(tmp_path / "y.parquet")), trials=30)
+    with refused("made by version 0.0.1"):
+        extend(older, trials=30)
+    edited()
+    with refused(f"made by other sources ({made}), the formulas here are of edited: adding trials would mix the two"):
+        extend(Result.load(path), trials=30)
+    again = rerun(Result.load(path))
+    assert again.specification.is_current
+    assert again.same_trials(drug)
 
 
 # Outcomes in common.

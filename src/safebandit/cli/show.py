@@ -81,6 +81,11 @@ def _lines() -> Tell:
     return tell
 
 
+def say(line: str) -> None:
+    """A line on stderr."""
+    typer.echo(line, err=True)
+
+
 def print_json(documents: Sequence[dict[str, Any]]) -> None:
     """Print one document, or a list of several; numbers that do not exist are null."""
     clean = [_without_nan(document) for document in documents]

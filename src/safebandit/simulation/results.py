@@ -20,6 +20,7 @@ from safebandit.simulation.collecting import Collected, summaries_in, trials_in
 from safebandit.simulation.sketches import ACCURACY
 from safebandit.simulation.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
 from safebandit.simulation.tables import read_summaries, read_trials, summaries_table, trials_table
+from safebandit.sources import sources
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ _METADATA = b"safebandit"
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """All that determines a result: run again, it gives the same bits."""
+    """All that determines a result: run again by the same sources, it gives the same bits.
+
+    `version` and `sources` are those that made it; files of older versions do not name their sources.
+    """
 
     instance: Instance
     policies: Mapping[str, str]
@@ -40,6 +44,12 @@ class Specification:
     seed: int
     checkpoints: Counts
     version: str = __version__
+    sources: str | None = field(default_factory=sources)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the version and the sources that made the result are those of this process."""
+        return (self.version, self.sources) == (__version__, sources())
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -49,6 +59,7 @@ class Specification:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
             "version": self.version,
+            "sources": self.sources,
         }
 
     @staticmethod
@@ -60,6 +71,7 @@ class Specification:
             document["seed"],
             np.array(document["checkpoints"], np.int64),
             document["version"],
+            document.get("sources"),
         )
 
 
