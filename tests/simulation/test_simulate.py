@@ -22,7 +22,7 @@ from safebandit import (
     simulate,
 )
 from safebandit.core.kernels import Trials
-from safebandit.errors import InstanceError, PolicyError, SafebanditError, SimulationError
+from safebandit.errors import InstanceError, PolicyError, ResultError, SafebanditError, SimulationError
 from safebandit.simulation import execution as module
 from safebandit.simulation.simulate import checkpoint_times
 
@@ -157,12 +157,13 @@ def test_trials_of_other_sources_are_never_mixed_with_these(drug, edited, tmp_pa
     unnamed = replace(drug, specification=replace(drug.specification, sources=None))
     older = replace(drug, specification=replace(drug.specification, version="0.0.1"))
     path = drug.save(tmp_path / "x.parquet")
-    with refused("made by sources that it does not name"):
+    with refused("made by sources that it does not name", ResultError):
         extend(Result.load(unnamed.save(tmp_path / "y.parquet")), trials=30)
-    with refused("made by version 0.0.1"):
+    with refused("made by version 0.0.1", ResultError):
         extend(older, trials=30)
     edited()
-    with refused(f"made by other sources ({made}), the formulas here are of edited: adding trials would mix the two"):
+    mixed = f"made by other sources ({made}), the formulas here are of edited: adding trials would mix the two"
+    with refused(mixed, ResultError):
         extend(Result.load(path), trials=30)
     again = rerun(Result.load(path))
     assert again.specification.is_current
