@@ -44,15 +44,13 @@ def list_keys(
         typer.echo(dumps([{**each._asdict(), "works": each.works} for each in known]))
         return
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("id", "name", "role", "created", "expires", "works"):
         table.add_column(heading, overflow="fold")
     for each in known:
         state = "revoked" if each.revoked else ("yes" if each.works else "expired")
-        # A name may look like markup.
-        table.add_row(each.id, Text(each.name), each.role, each.created[:19], (each.expires or "never")[:19], state)
+        table.add_row(each.id, each.name, each.role, each.created[:19], (each.expires or "never")[:19], state)
     console().print(table)
 
 

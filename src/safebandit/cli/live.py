@@ -100,25 +100,14 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
-    """A table whose cells are added by `add`."""
+    """A table without lines, with these headings."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         justify: Any = "right" if heading in right else "left"
-        table.add_column(_text(heading), justify=justify, overflow="fold")
+        table.add_column(heading, justify=justify, overflow="fold")
     return table
-
-
-def add(table: Table, *cells: str) -> None:
-    """A row; brackets in a name are shown, not obeyed."""
-    table.add_row(*(_text(cell) for cell in cells))
-
-
-def _text(cell: str) -> Any:
-    from rich.text import Text
-
-    return Text(cell)
 
 
 def figure(value: Any) -> str:
@@ -127,11 +116,10 @@ def figure(value: Any) -> str:
 
 
 def print_plain(what: Any, *, style: str | None = None) -> None:
-    """A line or a table on stdout; brackets in a name are shown, not obeyed."""
+    """A line or a table on stdout."""
     from safebandit.cli.show import console
 
-    shown = _text(what) if isinstance(what, str) else what
-    console().print(shown, style=style, soft_wrap=isinstance(what, str))
+    console().print(what, style=style, soft_wrap=isinstance(what, str))
 
 
 def print_document(document: dict[str, Any]) -> None:

@@ -69,6 +69,7 @@ def _print_list(names: list[str], quick: bool) -> None:
 
 def _print_judgements(judgements: list[Judgement]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from safebandit.cli.show import console
 
@@ -79,7 +80,7 @@ def _print_judgements(judgements: list[Judgement]) -> None:
     for judgement in judgements:
         verdict = judgement.verdict
         figures = ", ".join(name[3:] for name in judgement.claim.figures)
-        table.add_row(f"[{colours[verdict]}]{verdict}[/]", judgement.claim.says, figures)
+        table.add_row(Text(verdict, colours[verdict]), judgement.claim.says, figures)
     screen = console()
     screen.print(table)
     counts = [f"{sum(j.verdict == verdict for j in judgements)} {verdict}" for verdict in colours]

@@ -12,7 +12,6 @@ from safebandit.cli.live import (
     Database,
     Json,
     Name,
-    add,
     counting_bar,
     open_ledger,
     plain_table,
@@ -95,7 +94,7 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
     numbers_of = found.table()
     for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
         mark = marks.get(label.removeprefix("plays of "), "") if label.startswith("plays of ") else ""
-        add(table, f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
+        table.add_row(f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
     print_plain(table)
     for line in _sentences(found):
         print_plain(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import json
 import math
 import re
@@ -37,9 +38,13 @@ STATISTICS = {
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that does not fold tables when nobody looks at it."""
-    shown = Console(stderr=stderr, highlight=False)
-    return shown if shown.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+    """A console that shows every text as it is, and does not fold tables when nobody looks at it.
+
+    Names are users' text: brackets in them are no markup, and :colons: no emoji. Styles are given beside a text.
+    """
+    make = functools.partial(Console, stderr=stderr, markup=False, emoji=False, highlight=False)
+    shown = make()
+    return shown if shown.is_terminal else make(width=WIDE)
 
 
 @contextlib.contextmanager
@@ -51,7 +56,7 @@ def progress_bar() -> Iterator[Tell]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -109,7 +114,8 @@ def print_result(result: Result) -> None:
         f"{instance.name}, alpha {show_alpha(instance.alpha)}: {document['trials']:,} trials of "
         f"{document['horizon']:,} rounds, seed {document['seed']}"
     )
-    screen.print(f"\n[bold]{title}[/bold]")
+    screen.print()
+    screen.print(title, style="bold")
     screen.print(_statistics_table(document["policies"]))
     screen.print(_plays_table(result, document["policies"]))
     if result.keep == "summary":

@@ -84,13 +84,14 @@ def simulate(
             raise
         typer.echo(f"interrupted: {_how_to_go_on(chunks)}", err=True)
         return 130
+    # Saved first: what is printed may meet a pipe that is closed.
+    if out is not None:
+        save_results(results, out)
     if json:
         print_json([result.to_dict() for result in results])
     else:
         for result in results:
             print_result(result)
-    if out is not None:
-        save_results(results, out)
     if results[-1].interrupted or len(results) < len(plan.instances):
         kept = f"interrupted: kept {results[-1].trials} trials of the last instance"
         typer.echo(kept if chunks is None else f"{kept}; {_how_to_go_on(chunks)}", err=True)

@@ -15,7 +15,6 @@ from safebandit.cli.live import (
     Database,
     Json,
     Name,
-    add,
     counting_bar,
     open_ledger,
     plain_table,
@@ -48,7 +47,7 @@ def log(
         return
     table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
     for event in shown:
-        add(table, f"{event.number}", event.time, event.actor, event.kind, describe(event, risks))
+        table.add_row(f"{event.number}", event.time, event.actor, event.kind, describe(event, risks))
     print_plain(table)
     if len(found) > limit:
         typer.echo(f"there is more: --after {shown[-1].number}", err=True)
