@@ -56,9 +56,8 @@ def test_policies_and_instances(command):
 
 def test_live_trials(tmp_path, command):
     db = ["--db", str(tmp_path / "t.db")]
-    new = command(
-        "trial", "new", "t", "--arms", ",".join(NASTY), "--alpha", ".3", "--policy", "docb", "--title", "[/b] :pill:", *db
-    )  # fmt: skip
+    settings = ["--arms", ",".join(NASTY), "--alpha", ".3", "--policy", "docb", "--title", "[/b] :pill:"]
+    new = command("trial", "new", "t", *settings, *db)
     assert new.status == 0, new.err
     command("trial", "ask", "t", "[/u]", "--actor", "[i]me", *db)
     for name, words in (
