@@ -10,6 +10,7 @@ import typer
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
 from safebandit.cli.results import extend, rerun, show
@@ -19,8 +20,7 @@ from safebandit.cli.trial import trial_app
 from safebandit.errors import SafebanditError
 from safebandit.version import __version__
 
-# Typer brings its own copy of Click or imports it, by version; its errors have this base either way.
-UsageMistake: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+UsageMistake: Any = next(base for base in UsageError.__mro__ if base.__name__ == "ClickException")
 
 app = typer.Typer(
     name="safebandit",
@@ -30,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances, serve):
-    app.command()(command)
+    app.command(cls=Command)(command)
 app.add_typer(trial_app, name="trial")
 app.add_typer(key)
 

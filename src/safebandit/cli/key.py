@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from safebandit.cli.extras import live_packages
+from safebandit.cli.flags import Command
 from safebandit.cli.live import DATABASE, Database
 
 key = typer.Typer(name="key", help="Keys of the service: create, list, revoke.", rich_markup_mode=None)
 
 
-@key.command()
+@key.command(cls=Command)
 def new(
     name: Annotated[str, typer.Argument(help="Who will use it; it stands in the log beside what is done with it.")],
     role: Annotated[
@@ -30,7 +31,7 @@ def new(
     typer.echo(text)
 
 
-@key.command("list")
+@key.command("list", cls=Command)
 def list_keys(
     db: Database = DATABASE,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
@@ -54,7 +55,7 @@ def list_keys(
     console().print(table)
 
 
-@key.command()
+@key.command(cls=Command)
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `safebandit key list` shows it.")],
     db: Database = DATABASE,

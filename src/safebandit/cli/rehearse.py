@@ -18,7 +18,7 @@ from safebandit.cli.live import (
     print_document,
     print_plain,
 )
-from safebandit.cli.problem import entry_from_flags
+from safebandit.cli.problem import Columns, entry_from_flags
 from safebandit.problems.limits import plain_alpha
 
 if TYPE_CHECKING:
@@ -36,13 +36,26 @@ def rehearse(
     ] = None,
     instance: Annotated[str | None, typer.Option(help="A named instance in the place of --mu and --nu.")] = None,
     data: Annotated[Path | None, typer.Option(help="Past outcomes to draw from: columns arm, reward, risk.")] = None,
+    columns: Columns = None,
+    risks: Annotated[str | None, typer.Option(help="Columns of the data that hold risks, separated by commas.")] = None,
+    missing_risk: Annotated[
+        str | None,
+        typer.Option(
+            "--data-missing-risk", help="Rows of the data without a risk: refuse, drop or worst.  [default: refuse]"
+        ),
+    ] = None,
     units: Annotated[int, typer.Option(help="Units that arrive in a run.")] = 200,
     times: Annotated[int, typer.Option(help="Runs.")] = 300,
     delay: Annotated[int, typer.Option(help="So many more units arrive before a unit's outcome is told.")] = 0,
     reward_delay: Annotated[int | None, typer.Option(help="Delay of the reward alone.  [default: --delay]")] = None,
     risk_delay: Annotated[int | None, typer.Option(help="Delay of the risks alone.  [default: --delay]")] = None,
-    missing: Annotated[float, typer.Option(help="Chance that nothing is ever heard of a unit.")] = 0.0,
-    missing_risk: Annotated[float, typer.Option(help="Chance that of the others only the reward is heard.")] = 0.0,
+    missing: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Chance that nothing is ever heard of a unit.")
+    ] = 0.0,
+    risk_missing: Annotated[
+        float,
+        typer.Option("--missing-risk", min=0.0, max=1.0, help="Chance that of the others only the reward is heard."),
+    ] = 0.0,
     give_up_after: Annotated[
         int, typer.Option(help="A unit of which something is missing is given up when so many more arrived.")
     ] = 100,
@@ -59,16 +72,13 @@ def rehearse(
     from safebandit.simulation.study import instance_from_entry
     from safebandit.trials.rehearsal import rehearse as run
 
-    problem = {"mu": mu, "nu": nu, "correlation": correlation, "instance": instance, "data": data}
-    entry = {
-        **entry_from_flags({**problem, "missing_risk": "refuse"}),
-        "alpha": plain_alpha(settings.limits),
-        "allow_infeasible": True,
-    }
+    problem = {"mu": mu, "nu": nu or None, "correlation": correlation, "instance": instance, "data": data}
+    problem |= {"columns": columns, "risks": risks, "missing_risk": missing_risk}
+    entry = {**entry_from_flags(problem), "alpha": plain_alpha(settings.limits), "allow_infeasible": True}
     with counting_bar("rehearsing") as progress:
         found = run(
             settings, instance=instance_from_entry(entry), units=units, times=times, delay=delay,
-            reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=missing_risk,
+            reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=risk_missing,
             give_up_after=give_up_after, seed=seed, progress=progress,
         )  # fmt: skip
     if json:
@@ -87,6 +97,8 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
         f"{name}: {found.times:,} runs of {found.scenario.units:,} units, policy {settings.policy}, "
         f"pending cap {settings.pending_cap}",
     )  # fmt: skip
+    if instance.origin:
+        print_plain(instance.origin)
     table = plain_table(["", "mean", "5 %", "95 %"], right=("mean", "5 %", "95 %"))
     marks = {instance.arms[k]: " (unsafe)" for k in instance.unsafe_arms}
     if instance.best_arm is not None:

@@ -116,6 +116,8 @@ def print_result(result: Result) -> None:
     )
     screen.print()
     screen.print(title, style="bold")
+    if instance.origin:
+        screen.print(instance.origin)
     screen.print(_statistics_table(document["policies"]))
     screen.print(_plays_table(result, document["policies"]))
     if result.keep == "summary":

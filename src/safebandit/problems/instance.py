@@ -203,7 +203,7 @@ class Instance:
         """The instance that `to_dict` wrote."""
         rest = dict(document)
         if "alpha" not in rest:
-            raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha = 0.2, for example")
+            raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha=0.2, for example")
         origin = str(rest.pop("origin", ""))
         options = {key: rest.pop(key) for key in ("arms", "name", "allow_infeasible", "risks") if key in rest}
         return replace(Instance.from_recipe(rest, rest.pop("alpha"), **options), origin=origin)
