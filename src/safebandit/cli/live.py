@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -112,7 +113,9 @@ def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
 
 def figure(value: Any) -> str:
     """A number as people read it; a dash for what does not exist."""
-    return "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def print_plain(what: Any, *, style: str | None = None) -> None:

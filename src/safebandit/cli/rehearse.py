@@ -13,6 +13,7 @@ from safebandit.cli.live import (
     Json,
     Name,
     counting_bar,
+    figure,
     open_ledger,
     plain_table,
     print_document,
@@ -92,6 +93,8 @@ def rehearse(
 
 
 def _print_rehearsal(name: str, found: Rehearsal) -> None:
+    from safebandit.cli.show import number
+
     settings, instance = found.settings, found.instance
     print_plain(
         f"{name}: {found.times:,} runs of {found.scenario.units:,} units, policy {settings.policy}, "
@@ -99,14 +102,13 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
     )  # fmt: skip
     if instance.origin:
         print_plain(instance.origin)
-    table = plain_table(["", "mean", "5 %", "95 %"], right=("mean", "5 %", "95 %"))
-    marks = {instance.arms[k]: " (unsafe)" for k in instance.unsafe_arms}
-    if instance.best_arm is not None:
-        marks[instance.arms[instance.best_arm]] = " (best)"
+    headings = {"mean": "mean", "se": "s.e.", "q05": "5 %", "q95": "95 %"}
+    table = plain_table(["", *headings.values()], right=tuple(headings.values()))
+    marks = {f"plays of {arm}": instance.mark(k) for k, arm in enumerate(instance.arms)}
     numbers_of = found.table()
     for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
-        mark = marks.get(label.removeprefix("plays of "), "") if label.startswith("plays of ") else ""
-        table.add_row(f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
+        mark = f" ({marks[label]})" if marks.get(label) else ""
+        table.add_row(f"{label}{mark}", *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
     print_plain(table)
     for line in _sentences(found):
         print_plain(line)
@@ -119,5 +121,7 @@ def _sentences(found: Rehearsal) -> list[str]:
         hold += f", first after {after['mean']:.0f} units (5 %: {after['q05']:.0f}, 95 %: {after['q95']:.0f})"
         hold += f"; chance of ending so: {chances['end_held']:.1%}"
     most = chances["best_arm_most"]
-    best = "no arm is safe" if most is None else f"chance that the best safe arm is given most often: {most:.1%}"
-    return [hold, best]
+    if most is not None:
+        return [hold, f"chance that the best safe arm is given most often: {most:.1%}"]
+    tied = len(found.instance.best_arms)
+    return [hold, f"{tied} safe arms share the largest mean reward: none is the best" if tied else "no arm is safe"]

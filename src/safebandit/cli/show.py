@@ -134,7 +134,7 @@ def _statistics_table(policies: dict[str, Any]) -> Table:
         rows = {"regret": summary["regret"], "unsafe plays": summary["unsafe_plays"]}
         rows |= {f"unsafe plays, {risk}": numbers for risk, numbers in summary.get("unsafe_by_risk", {}).items()}
         for label, numbers in rows.items():
-            table.add_row(policy if label == "regret" else "", label, *(_figure(numbers[name]) for name in STATISTICS))
+            table.add_row(policy if label == "regret" else "", label, *(number(numbers[name]) for name in STATISTICS))
     return table
 
 
@@ -143,20 +143,21 @@ def _plays_table(result: Result, policies: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", title="mean plays per arm", title_justify="left")
     table.add_column("policy")
     for k, arm in enumerate(instance.arms):
-        mark = " (best)" if k == instance.best_arm else " (unsafe)" if k in instance.unsafe_arms else ""
-        table.add_column(f"{arm}{mark}", justify="right")
+        mark = instance.mark(k)
+        table.add_column(f"{arm} ({mark})" if mark else arm, justify="right")
     table.add_column("none permissible", justify="right")
     table.add_column("held", justify="right")
     table.add_column("rounds/s", justify="right")
     for policy, summary in policies.items():
         speed = summary["rounds_per_second"]
-        cells = [_figure(plays) for plays in summary["plays"]]
-        cells += [_figure(summary["none_permissible"]), _figure(summary["held"])]
+        cells = [number(plays) for plays in summary["plays"]]
+        cells += [number(summary["none_permissible"]), number(summary["held"])]
         table.add_row(policy, *cells, "-" if speed is None else f"{speed:,.0f}")
     return table
 
 
-def _figure(value: float) -> str:
+def number(value: float) -> str:
+    """A number as tables show it; a dash for one that does not exist."""
     if not math.isfinite(value):
         return "-"
     return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -237,6 +237,20 @@ class Instance:
         return int(np.argmax(np.where(safe, self.mu, -1.0))) if safe.any() else None
 
     @cached_property
+    def best_arms(self) -> Counts:
+        """Every arm that is as good as the best: the safe ones of the largest mean reward."""
+        if self.best_arm is None:
+            return np.zeros(0, np.int64)
+        safe = ~self.unsafe_by_risk.any(axis=0)
+        return np.flatnonzero(safe & (self.mu == self.mu[self.best_arm])).astype(np.int64)
+
+    def mark(self, k: int) -> str:
+        """What an arm is, for people: "best" if no other safe arm is as good, "unsafe", or nothing."""
+        if self.best_arms.tolist() == [k]:
+            return "best"
+        return "unsafe" if k in self.unsafe_arms else ""
+
+    @cached_property
     def best_mean(self) -> float:
         """mu*, the best arm's mean reward; 0 where no arm is safe."""
         return 0.0 if self.best_arm is None else float(self.mu[self.best_arm])
