@@ -1,6 +1,9 @@
 """Files as the programs of the world write them: the same outcomes from each, or one line that says what to do."""
 
+import bz2
 import codecs
+import gzip
+import lzma
 import re
 
 import pandas as pd
@@ -63,8 +66,30 @@ def test_an_encoding_that_can_only_be_guessed_is_refused(arm, encoding, tmp_path
 
 
 def test_zeros_in_a_text_are_refused(tmp_path):
-    with refused("it holds zero bytes; save it as UTF-8"):
+    with refused("it holds zero bytes and is no text; save it as CSV in UTF-8"):
         read(tmp_path, b"arm,reward,risk\na\0\0,1,0\n")
+
+
+@pytest.mark.parametrize(("suffix", "packed"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_texts(suffix, packed, tmp_path):
+    path = tmp_path / f"past.csv.{suffix}"
+    path.write_bytes(packed(text_of().encode()))
+    assert_same(Instance.from_data(path, 0.5))
+    path.write_bytes(path.read_bytes()[:-9])
+    with refused("cannot be read as a table"):
+        Instance.from_data(path, 0.5)
+
+
+@pytest.mark.parametrize("kind", ["object", "str", "category"])
+def test_columns_of_any_type(kind, tmp_path):
+    table = pd.DataFrame({"arm": ["a", "a", "b"], "reward": ["yes", "no", "yes"], "risk": ["0,25", "", "0,5"]})
+    table = table.astype(kind)
+    table.to_parquet(tmp_path / "past.parquet")
+    for data in (table, tmp_path / "past.parquet"):
+        instance = Instance.from_data(data, 0.5, missing_risk="drop")
+        assert (instance.mu.tolist(), instance.nu.tolist()) == ([1, 1], [0.25, 0.5])
+    nullable = pd.DataFrame({"arm": ["a", "a"], "reward": [1, 0], "risk": pd.array([0, None], "Int64")})
+    assert Instance.from_data(nullable, 0.5, missing_risk="worst").nu.tolist() == [0.5]
 
 
 @pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])

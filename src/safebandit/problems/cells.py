@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,9 @@ def read_numbers(cells: pd.Series[Any]) -> pd.Series[float]:
     """
     import pandas as pd
 
-    if not (cells.dtype == object or isinstance(cells.dtype, pd.StringDtype)):
-        return pd.to_numeric(cells, errors="coerce").astype(float)
+    if pd.api.types.is_numeric_dtype(cells):
+        return pd.Series(cells.to_numpy(float, na_value=math.nan), cells.index)
+    cells = cells.astype(object)
     distinct = list(cells[~are_missing(cells)].unique())
     texts = {cell: cell.strip() for cell in distinct if isinstance(cell, str)}
     if texts and all(text.lower() in WORDS for text in texts.values()) and len(texts) == len(distinct):

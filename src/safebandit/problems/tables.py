@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
+import gzip
 import io
+import lzma
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import InstanceError
 
@@ -24,6 +27,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _SYMBOLS = "\xa0§°±²·½–—‘’“”…€"
 _WORD, _FOREIGN = re.compile(r"[^\W\d_]+"), re.compile(r"[^\x00-\x7f]+")
 
@@ -53,7 +57,7 @@ def read_file(path: Path, wanted: Sequence[str]) -> Table:
         if path.suffix.lower() in (".parquet", ".pq"):
             return Table(pd.read_parquet(path))
         return _read_text(path, wanted)
-    except (ValueError, OSError, pa.ArrowException) as problem:
+    except (ValueError, OSError, EOFError, lzma.LZMAError, pa.ArrowException) as problem:
         if isinstance(problem, InstanceError):
             raise
         raise InstanceError(f"{path} cannot be read as a table: {str(problem).splitlines()[0]}") from None
@@ -115,7 +119,8 @@ def _records(text: str, separator: str, path: Path | None = None) -> Iterator[tu
 
 def _decoded(path: Path) -> tuple[str, str]:
     """The text of a file, and the name of its encoding where that is not UTF-8."""
-    data = path.read_bytes()
+    with _OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        data = file.read()
     for mark, codec, name in _MARKS:
         if data.startswith(mark):
             return data.decode(codec), name
@@ -123,7 +128,7 @@ def _decoded(path: Path) -> tuple[str, str]:
         even, odd = data[::2].count(0), data[1::2].count(0)
         if bool(even) != bool(odd):
             return data.decode("utf-16-be" if even else "utf-16-le"), "UTF-16"
-        raise ValueError("it holds zero bytes; save it as UTF-8")
+        raise ValueError("it holds zero bytes and is no text; save it as CSV in UTF-8")
     try:
         return data.decode(), ""
     except UnicodeDecodeError:
