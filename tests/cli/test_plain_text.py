@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import safebandit.cli
+from safebandit import Instance, simulate
 from safebandit.core.policies import POLICIES
+
+from .helpers import COMMAND
 
 NASTY = ("b [/x]", "5 [mg] :pill:", "[red]c[/red]")
 FLAGS = ["--mu", ".3,.5,.6", "--nu", ".1,.2,.4", "--alpha", ".3", "--arms", ",".join(NASTY)]
@@ -43,6 +48,17 @@ def test_the_name_of_a_data_file_is_no_mathematics(tmp_path, command):
     assert (tmp_path / "out" / "curves.png").is_file()
     missing = command("simulate", "--data", "[b].csv", "--alpha", ".2", cwd=tmp_path)
     assert missing.err == "InstanceError: there is no file [b].csv\n"
+
+
+def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path):
+    file = simulate(Instance.bernoulli([0.5], [0.1], 0.2, arms=["größe"]), "docb", horizon=5, trials=2).save(
+        tmp_path / "x.parquet"
+    )
+    done = subprocess.run(
+        [*COMMAND, "show", str(file)], capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gr\\xf6\\xdfe" in done.stdout
 
 
 def test_policies_and_instances(command):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated, Any
 
@@ -52,6 +53,9 @@ def options(
 
 def main() -> None:
     """Run a command; a mistake gives one line and exit status 2, Ctrl-C gives 130."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is shown by its number.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="safebandit")
     except SafebanditError as mistake:

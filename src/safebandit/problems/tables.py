@@ -105,7 +105,7 @@ def _records(text: str, separator: str, path: Path | None = None) -> Iterator[tu
         for record in reader:
             # The first line of a file for Excel may name the separator.
             named = begins == 1 and re.fullmatch(r"sep=.?", separator.join(record), re.IGNORECASE)
-            if any(field.strip() for field in record) and not named:
+            if any(map(str.strip, record)) and not named:
                 found = True
                 yield begins, record
             begins = reader.line_num + 1
