@@ -513,13 +513,14 @@ def test_a_users_policy_is_run_again_when_it_is_given_again(tmp_path):
 
 
 def test_one_risk_gives_what_it_gave_before_there_could_be_several():
-    # Numbers and keys as the version before several risks printed them.
+    # Numbers as the version before several risks printed them, and no key by risk.
     result = simulate(instance_by_name("drug-trial"), ["docb", "bwcr"], horizon=300, trials=5, seed=3)
     document = result.to_dict()
     assert list(document) == ["instance", "alpha", "horizon", "trials", "seed", "policies"]
     assert list(document["instance"]) == ["name", "kind", "mu", "nu", "arms", "alpha"]
     assert list(document["policies"]["docb"]) == [
-        "regret", "unsafe_plays", "plays", "none_permissible", "held", "rounds_per_second",
+        "regret", "unsafe_plays", "reward", "risk", "plays", "reward_by_arm", "risk_by_arm", "none_permissible", "held",
+        "rounds_per_second",
     ]  # fmt: skip
     assert {name: summary["plays"] for name, summary in document["policies"].items()} == {
         "docb": [32.4, 30.8, 17.4, 70.2, 149.2],

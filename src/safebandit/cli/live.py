@@ -101,7 +101,7 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
-    """A table without lines, with these headings."""
+    """A table without lines, with these headings; its rows are added by `add`."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -109,6 +109,11 @@ def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
         justify: Any = "right" if heading in right else "left"
         table.add_column(heading, justify=justify, overflow="fold")
     return table
+
+
+def add(table: Table, *cells: str) -> None:
+    """Add a row of texts."""
+    table.add_row(*cells)
 
 
 def figure(value: Any) -> str:

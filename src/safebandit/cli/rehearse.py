@@ -12,6 +12,7 @@ from safebandit.cli.live import (
     Database,
     Json,
     Name,
+    add,
     counting_bar,
     figure,
     open_ledger,
@@ -108,7 +109,7 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
     numbers_of = found.table()
     for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
         mark = f" ({marks[label]})" if marks.get(label) else ""
-        table.add_row(f"{label}{mark}", *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
+        add(table, f"{label}{mark}", *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
     print_plain(table)
     for line in _sentences(found):
         print_plain(line)

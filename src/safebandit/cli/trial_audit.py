@@ -15,6 +15,7 @@ from safebandit.cli.live import (
     Database,
     Json,
     Name,
+    add,
     counting_bar,
     open_ledger,
     plain_table,
@@ -47,7 +48,7 @@ def log(
         return
     table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
     for event in shown:
-        table.add_row(f"{event.number}", event.time, event.actor, event.kind, describe(event, risks))
+        add(table, f"{event.number}", event.time, event.actor, event.kind, describe(event, risks))
     print_plain(table)
     if len(found) > limit:
         typer.echo(f"there is more: --after {shown[-1].number}", err=True)

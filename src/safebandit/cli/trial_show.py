@@ -12,6 +12,7 @@ from safebandit.cli.live import (
     Database,
     Json,
     Name,
+    add,
     figure,
     open_ledger,
     plain_table,
@@ -48,7 +49,7 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
     table = plain_table(["trial", "status", "units", "pending", "title"], right=("units", "pending"))
     for row in rows:
         status = "holds" if row["holding"] else row["status"]
-        table.add_row(row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
+        add(table, row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
     print_plain(table)
 
 
@@ -67,8 +68,8 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
         risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
         cells = [cell for mean, interval in risks for cell in (figure(mean), _interval(interval))]
         permissible = "withdrawn" if not arm["active"] else "yes" if arm["permissible"] else "no"
-        table.add_row(
-            arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
+        add(
+            table, arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
             _interval(arm["reward_interval"]), *cells, permissible,
         )  # fmt: skip
     print_plain(table)
@@ -103,7 +104,7 @@ def explain(
     _print_head(found)
     table = plain_table(["arm", "why"])
     for arm in found["arms"]:
-        table.add_row(arm["arm"], arm["why"])
+        add(table, arm["arm"], arm["why"])
     print_plain(table)
 
 
@@ -149,7 +150,7 @@ def _print_decision(event: Event, settings: Settings) -> None:
         seen = content["arms"][name]
         flags = ("yes" if seen[flag] else "no" for flag in ("permissible", "available"))
         indices = (seen["reward_index"], *seen["risk_index"], seen["propensity"])
-        table.add_row(name, *flags, *(figure(value) for value in indices))
+        add(table, name, *flags, *(figure(value) for value in indices))
     print_plain(table)
     print_plain(f"propensities: {content['propensities']}; that none is given: {content['held_propensity']:g}")
     print_plain(f"policy {content['policy']}, version {content['version']} of the settings")
