@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, settings
 
+from safebandit import sources
 from safebandit.cli import main
 
 from .browser.chromium import MISSING, find_chromium, required
@@ -33,6 +34,18 @@ def pytest_terminal_summary(terminalreporter, config):
     chosen = [Path(arg.split("::")[0]).resolve() for arg in config.args]
     if find_chromium() is None and any(browser.is_relative_to(path) or path.is_relative_to(browser) for path in chosen):
         terminalreporter.write_line(MISSING, yellow=True, bold=True)
+
+
+@pytest.fixture
+def edited(monkeypatch):
+    """Calling this stands for an edit of a formula: from then on the sources have another hash."""
+
+    def edit():
+        monkeypatch.setattr(sources, "_hash_of", lambda *_: "edited")
+        sources.sources.cache_clear()
+
+    yield edit
+    sources.sources.cache_clear()
 
 
 @pytest.fixture

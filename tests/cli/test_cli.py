@@ -111,6 +111,20 @@ def test_a_result_that_was_changed_is_found_different(tmp_path, command):
     assert "different" in done.out
 
 
+def test_a_result_of_other_sources_is_not_extended_and_is_shown_as_such(tmp_path, command, edited):
+    file = str(sb.simulate("drug-trial", ["docb"], horizon=50, trials=2).save(tmp_path / "x.parquet"))
+    assert command("show", file).err == ""
+    edited()
+    before = (tmp_path / "x.parquet").read_bytes()
+    done = command("extend", file, "--trials", "4")
+    assert done.status == 2
+    assert "made by other sources" in done.err
+    assert (tmp_path / "x.parquet").read_bytes() == before
+    assert "other sources than these" in command("show", file).err
+    again = command("rerun", file)
+    assert "other sources than these: identical, bit for bit" in again.out
+
+
 def test_means_and_data_on_the_command_line(tmp_path, command):
     arms = ["--mu", ".3,.6", "--nu", ".1,.2", "--alpha", ".25", "--arms", "low,high", "--correlation", "-0.1"]
     done = command("simulate", *arms, "--policy", "tsbu", "--horizon", "50", "--trials", "2", "--json")

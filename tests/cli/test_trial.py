@@ -441,3 +441,19 @@ def test_starting_imports_nothing_heavy():
     code = f"import sys, safebandit.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_rehearsal_of_a_null_marks_no_arm_and_one_run_has_no_standard_error(knee):
+    small = ("--nu", ".1,.1,.1", "--units", "20")
+    null = knee("rehearse", "knee", "--mu", ".4,.4,.4", *small, "--times", "1")
+    assert null.status == 0, null.err
+    assert "(best)" not in null.out
+    assert "3 safe arms share the largest mean reward: none is the best" in null.out
+    row = next(line for line in null.out.splitlines() if line.startswith("plays of low"))
+    assert row.split()[4] == "-"
+    assert (
+        json.loads(knee("rehearse", "knee", "--mu", ".4,.4,.4", *small, "--times", "1", "--json").out)["rewards"]["se"]
+        is None
+    )
+    other = knee("rehearse", "knee", "--mu", ".3,.4,.5", *small, "--times", "2")
+    assert "plays of high (best)" in other.out

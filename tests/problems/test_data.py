@@ -88,8 +88,9 @@ INCOMPLETE = TABLE.assign(risk=[0, 1, np.nan, 1, 0, np.nan])
 
 
 def test_a_missing_risk_is_refused_unless_something_is_said(tmp_path):
-    for data in (INCOMPLETE, written(INCOMPLETE, tmp_path, ".csv"), written(INCOMPLETE, tmp_path, ".parquet")):
-        with refused("2 of 6 rows have no risk (first: row 3); a missing risk never counts as safe"):
+    csv, parquet = (written(INCOMPLETE, tmp_path, suffix) for suffix in (".csv", ".parquet"))
+    for data, place in ((INCOMPLETE, "row 3"), (csv, "line 4"), (parquet, "row 3")):
+        with refused(f"2 of 6 rows have no risk (first: {place}); a missing risk never counts as safe"):
             Instance.from_data(data, 0.5)
 
 
@@ -103,6 +104,15 @@ def test_a_missing_risk_counted_as_the_worst():
     instance = Instance.from_data(INCOMPLETE, 0.5, missing_risk="worst")
     assert instance.mu == pytest.approx([0.75, 0.75], abs=1e-12)
     assert instance.nu == pytest.approx([0.75, 0.5], abs=1e-12)
+
+
+def test_what_became_of_rows_without_a_risk_is_said_and_kept(tmp_path):
+    dropped = Instance.from_data(written(INCOMPLETE, tmp_path, ".csv"), 0.5, missing_risk="drop")
+    assert dropped.origin == "past.csv: 6 rows, 2 without a risk dropped (low: 2)"
+    worst = Instance.from_data(INCOMPLETE, 0.5, missing_risk="worst")
+    assert worst.origin == "6 rows, 2 without a risk counted as risk 1 (low: 2)"
+    assert Instance.from_data(TABLE, 0.5).origin == "6 rows"
+    assert Instance.from_dict(dropped.to_dict()).origin == dropped.with_alpha(0.6).origin == dropped.origin
 
 
 def test_dropping_never_loses_an_arm_in_silence():
@@ -133,8 +143,13 @@ def test_other_words_for_missing_risks_are_refused():
 @pytest.mark.parametrize("source", ["table", ".csv"])
 def test_values_that_make_no_sense(column, values, message, source, tmp_path):
     table = TABLE.assign(**{column: values})
-    with refused(message):
-        Instance.from_data(table if source == "table" else written(table, tmp_path, source), 0.5)
+    if source == "table":
+        with refused(message):
+            Instance.from_data(table, 0.5)
+        return
+    # In a file people look for a line, and the header is the first.
+    with refused(re.sub(r"row (\d)", lambda found: f"line {int(found[1]) + 1}", message)):
+        Instance.from_data(written(table, tmp_path, source), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +175,9 @@ def test_a_missing_column_and_the_nearest_one(columns, message):
         ("broken.csv", b'arm,reward,risk\n"a,1\n', "broken.csv cannot be read as a table"),
         ("blank.csv", b"\n\n", "blank.csv cannot be read as a table"),
         ("bytes.csv", b"arm,reward,risk\n\xff\xfe,1,0\n", "bytes.csv cannot be read as a table"),
+        ("cut.csv", b"arm,reward,risk\na,1,0\na,1\n", "line 3 has 2 fields, the header has 3"),
+        ("more.csv", b"arm,reward,risk\n\na,1,0,\n", "line 3 has 4 fields, the header has 3"),
+        ("twice.csv", b"arm,reward,risk,risk\na,1,0,1\n", 'the data have 2 columns "risk"'),
     ],
 )
 def test_files_that_are_no_tables(name, content, message, tmp_path):
@@ -231,9 +249,10 @@ def test_a_missing_value_in_any_risk_is_a_missing_risk():
         Instance.from_data(gaps, 0.5, missing_risk="drop")
     one_gap = DOSES.assign(**{"risk nausea": [np.nan, 0.5, 0.5, 1]})
     dropped = Instance.from_data(one_gap, 0.5, missing_risk="drop", allow_infeasible=True)
-    assert dropped.arms == ("high", "low")
-    assert dropped.risk_means.tolist() == [[1, 0], [0.75, 0.5]]
-    assert dropped.mu.tolist() == [1, 0]
+    # As without the gap: the order does not depend on which rows are dropped.
+    assert dropped.arms == ("low", "high")
+    assert dropped.risk_means.tolist() == [[0, 1], [0.5, 0.75]]
+    assert dropped.mu.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

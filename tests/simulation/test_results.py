@@ -104,6 +104,21 @@ def test_the_table_of_trials_has_a_row_per_policy_and_trial(result):
         assert part["held"].tolist() == trials.held.tolist()
 
 
+def test_reward_and_risk_are_in_every_table(result):
+    table, summary = result.per_trial(), result.summary()
+    for policy, entry in result.to_dict()["policies"].items():
+        trials, part = result.by_policy[policy], table[table["policy"] == policy]
+        for name, by_arm in (("reward", trials.reward), ("risk", trials.risk)):
+            total = [sum(row) for row in by_arm.tolist()]
+            assert part[name].tolist() == pytest.approx(total, rel=1e-12)
+            assert part[[f"{name} a", f"{name} b"]].to_numpy().tolist() == by_arm.tolist()
+            assert entry[name]["mean"] == summary.loc[policy, (name, "mean")] == pytest.approx(np.mean(total))
+            assert entry[name]["se"] == summary.loc[policy, (name, "se")] == pytest.approx(stats.sem(total))
+            assert entry[name]["q95"] == pytest.approx(np.percentile(total, 95))
+            assert entry[f"{name}_by_arm"] == pytest.approx(by_arm.mean(axis=0).tolist())
+            assert summary.loc[policy, f"{name} by arm"].tolist() == entry[f"{name}_by_arm"]
+
+
 def test_quantiles_are_taken_over_the_trials_at_every_checkpoint(result):
     got = result.quantiles("tsbu", "unsafe_plays", levels=(0.1, 0.9))
     assert got.shape == (2, 3)
@@ -332,12 +347,28 @@ def test_summaries_have_the_risks_by_name(two_risks):
             assert per_trial[f"unsafe_plays {risk}"][per_trial["policy"] == policy].tolist() == counted.tolist()
 
 
+def test_the_total_of_every_risk_by_its_name(two_risks):
+    document, summary, per_trial = two_risks.to_dict(), two_risks.summary(), two_risks.per_trial()
+    for policy in two_risks.policies:
+        part = per_trial[per_trial["policy"] == policy]
+        for j, risk in enumerate(("toxicity", "nausea")):
+            by_arm = two_risks.of(policy).risk[:, j]
+            assert document["policies"][policy]["risk"][risk] == describe(by_arm.sum(axis=1))
+            assert document["policies"][policy]["risk_by_arm"][j] == pytest.approx(by_arm.mean(axis=0).tolist())
+            assert summary.loc[policy, (f"risk {risk}", "mean")] == pytest.approx(by_arm.sum(axis=1).mean())
+            assert part[f"risk {risk}"].tolist() == by_arm.sum(axis=1).tolist()
+            assert part[f"risk {risk}, 16 mg"].tolist() == by_arm[:, -1].tolist()
+
+
 def test_one_risk_has_nothing_by_risk(result):
     assert "unsafe_by_risk" not in result.to_dict()["policies"]["docb"]
     assert list(result.per_trial()) == [
-        "policy", "trial", "regret", "unsafe_plays", "none_permissible", "held", "plays a", "plays b",
+        "policy", "trial", "regret", "unsafe_plays", "reward", "risk", "none_permissible", "held",
+        "plays a", "plays b", "reward a", "reward b", "risk a", "risk b",
     ]  # fmt: skip
-    assert {metric for metric, _ in result.summary_rows()["docb"]} == {"regret", "unsafe_plays", "plays", "rounds"}
+    assert {metric for metric, _ in result.summary_rows()["docb"]} == {
+        "regret", "unsafe_plays", "reward", "risk", "plays", "reward by arm", "risk by arm", "rounds",
+    }  # fmt: skip
     assert result.unsafe_by_risk("docb").tolist() == result.of("docb").plays[:, [1]].tolist()
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from safebandit import (
     simulate,
 )
 from safebandit.core.kernels import Trials
-from safebandit.errors import InstanceError, PolicyError, SafebanditError, SimulationError
+from safebandit.errors import InstanceError, PolicyError, ResultError, SafebanditError, SimulationError
 from safebandit.simulation import execution as module
 from safebandit.simulation.simulate import checkpoint_times
 
@@ -149,6 +150,24 @@ def test_extending_asks_for_more_and_for_the_same_policies(drug):
         extend(drug, trials=10)
     with refused("the result has policies docb, tsbu, got docb"):
         extend(drug, trials=30, policies="docb")
+
+
+def test_trials_of_other_sources_are_never_mixed_with_these(drug, edited, tmp_path):
+    made = drug.specification.sources
+    unnamed = replace(drug, specification=replace(drug.specification, sources=None))
+    older = replace(drug, specification=replace(drug.specification, version="0.0.1"))
+    path = drug.save(tmp_path / "x.parquet")
+    with refused("made by sources that it does not name", ResultError):
+        extend(Result.load(unnamed.save(tmp_path / "y.parquet")), trials=30)
+    with refused("made by version 0.0.1", ResultError):
+        extend(older, trials=30)
+    edited()
+    mixed = f"made by other sources ({made}), the formulas here are of edited: adding trials would mix the two"
+    with refused(mixed, ResultError):
+        extend(Result.load(path), trials=30)
+    again = rerun(Result.load(path))
+    assert again.specification.is_current
+    assert again.same_trials(drug)
 
 
 # Outcomes in common.
@@ -494,13 +513,14 @@ def test_a_users_policy_is_run_again_when_it_is_given_again(tmp_path):
 
 
 def test_one_risk_gives_what_it_gave_before_there_could_be_several():
-    # Numbers and keys as the version before several risks printed them.
+    # Numbers as the version before several risks printed them, and no key by risk.
     result = simulate(instance_by_name("drug-trial"), ["docb", "bwcr"], horizon=300, trials=5, seed=3)
     document = result.to_dict()
     assert list(document) == ["instance", "alpha", "horizon", "trials", "seed", "policies"]
     assert list(document["instance"]) == ["name", "kind", "mu", "nu", "arms", "alpha"]
     assert list(document["policies"]["docb"]) == [
-        "regret", "unsafe_plays", "plays", "none_permissible", "held", "rounds_per_second",
+        "regret", "unsafe_plays", "reward", "risk", "plays", "reward_by_arm", "risk_by_arm", "none_permissible", "held",
+        "rounds_per_second",
     ]  # fmt: skip
     assert {name: summary["plays"] for name, summary in document["policies"].items()} == {
         "docb": [32.4, 30.8, 17.4, 70.2, 149.2],

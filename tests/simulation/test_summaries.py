@@ -63,7 +63,11 @@ def test_means_standard_errors_and_the_worst_are_those_of_the_trials(both):
     for policy in whole.policies:
         mine, yours = summary.to_dict()["policies"][policy], whole.to_dict()["policies"][policy]
         assert mine.keys() == yours.keys()
-        groups = [(mine[metric], yours[metric]) for metric in METRICS]
+        groups = [(mine[metric], yours[metric]) for metric in (*METRICS, "reward")]
+        several = "unsafe_by_risk" in yours
+        groups += (
+            [(mine["risk"][r], n) for r, n in yours["risk"].items()] if several else [(mine["risk"], yours["risk"])]
+        )
         groups += [(mine["unsafe_by_risk"][r], n) for r, n in yours.get("unsafe_by_risk", {}).items()]
         for found, wanted in groups:
             assert list(found) == list(wanted)
@@ -72,8 +76,8 @@ def test_means_standard_errors_and_the_worst_are_those_of_the_trials(both):
             assert found["max"] == wanted["max"]
             for name in ("median", "q05", "q95", "q99"):
                 assert abs(found[name] - wanted[name]) <= 1.000001 * ACCURACY * wanted[name]
-        for name in ("plays", "none_permissible", "held"):
-            assert mine[name] == pytest.approx(yours[name], rel=1e-12)
+        for name in ("plays", "none_permissible", "held", "reward_by_arm", "risk_by_arm"):
+            assert np.array(mine[name]) == pytest.approx(np.array(yours[name]), rel=1e-12)
 
 
 def test_curves_over_time_are_those_of_the_trials(both):
@@ -120,6 +124,25 @@ def test_the_accuracy_is_said(drug):
     whole = run("drug", "trials", trials=2)
     assert whole.quantile_accuracy == 0.0
     assert "quantile_accuracy" not in whole.to_dict()
+
+
+@pytest.mark.parametrize("name", ["drug", "two risks"])
+def test_a_file_of_version_0_1_0_has_the_means_of_totals_and_no_more(name, tmp_path):
+    made = run(name, trials=3)
+    table = pq.read_table(made.save(tmp_path / "x.parquet"))
+    older = [not field.startswith("total_") for field in table.column("field").to_pylist()]
+    pq.write_table(table.filter(pa.array(older)), tmp_path / "x.parquet")
+    loaded = Result.load(tmp_path / "x.parquet")
+    assert loaded.same_trials(made)
+    assert made.same_trials(loaded)
+    for policy in made.policies:
+        found, wanted = (result.summary_rows()[policy] for result in (loaded, made))
+        risks = ("risk",) if name == "drug" else ("risk toxicity", "risk nausea")
+        for title in ("reward", *risks):
+            assert found[title, "mean"] == pytest.approx(wanted[title, "mean"], rel=1e-12)
+            assert math.isnan(found[title, "se"])
+            assert math.isnan(found[title, "q95"])
+        assert found["regret", "se"] == wanted["regret", "se"]
 
 
 # The same bits however it is run.

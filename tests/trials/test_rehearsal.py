@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from dataclasses import replace
 
@@ -168,6 +169,27 @@ def test_a_truth_without_a_safe_arm_holds_and_a_harmless_one_never_does():
     assert harmless.held_after() is None
     assert (harmless.plays.sum(axis=1) == 150).all()
     assert (harmless.harms == 0).all()
+
+
+def test_where_no_arm_is_better_than_the_others_none_is_the_best():
+    null = rehearse(settings("tsbu"), mu=[0.4, 0.4, 0.4], nu=NU, units=20, times=2)
+    assert null.instance.best_arms.tolist() == [k for k in range(3) if k not in null.instance.unsafe_arms]
+    assert null.chances()["best_arm_most"] is None
+    assert null.to_dict()["supposed"]["best_arm"] is None
+    tied = rehearse(settings("tsbu"), mu=[0.1, 0.4, 0.4], nu=[0, 0, 0], units=20, times=2)
+    assert tied.to_dict()["supposed"]["best_arms"] == ["low", "high"]
+    assert [tied.instance.mark(k) for k in range(3)] == ["", "", ""]
+    assert [rehearse(settings("tsbu"), mu=MU, nu=[0, 1, 1], units=20, times=2).instance.mark(k) for k in range(3)] == [
+        "best", "unsafe", "unsafe",
+    ]  # fmt: skip
+
+
+def test_one_run_says_nothing_about_the_spread():
+    once = rehearse(settings("tsbu"), mu=MU, nu=NU, units=20, times=1)
+    assert once.table()["se"].isna().all()
+    document = once.to_dict()
+    assert math.isnan(document["rewards"]["se"])
+    assert math.isnan(document["plays"]["low"]["se"])
 
 
 def test_what_is_missing_counts_by_the_rule_of_the_trial():

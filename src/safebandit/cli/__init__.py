@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
 from safebandit.cli.results import extend, rerun, show
@@ -19,8 +21,7 @@ from safebandit.cli.trial import trial_app
 from safebandit.errors import SafebanditError
 from safebandit.version import __version__
 
-# Typer brings its own copy of Click or imports it, by version; its errors have this base either way.
-UsageMistake: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+UsageMistake: Any = next(base for base in UsageError.__mro__ if base.__name__ == "ClickException")
 
 app = typer.Typer(
     name="safebandit",
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances, serve):
-    app.command()(command)
+    app.command(cls=Command)(command)
 app.add_typer(trial_app, name="trial")
 app.add_typer(key)
 
@@ -52,6 +53,9 @@ def options(
 
 def main() -> None:
     """Run a command; a mistake gives one line and exit status 2, Ctrl-C gives 130."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is shown by its number.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="safebandit")
     except SafebanditError as mistake:

@@ -44,7 +44,7 @@ def arena(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
 ) -> int:
     """Compare all policies on a fixed collection of instances, in pairs, and write a leaderboard."""
-    from safebandit.cli.show import print_json, progress_bar
+    from safebandit.cli.show import print_json, progress_bar, say
     from safebandit.studies.arena import run_arena
     from safebandit.studies.arena.plan import ArenaSettings, make_plan
 
@@ -56,7 +56,7 @@ def arena(
         with progress_bar() as progress, chosen_executor(dask, workers) as where:
             made = run_arena(
                 instance or [], policy or None, baseline=baseline, horizon=horizon, trials=trials, seed=seed,
-                quick=quick, out=folder, **where, progress=progress,
+                quick=quick, out=folder, **where, progress=progress, say=say,
             )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)

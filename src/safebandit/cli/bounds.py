@@ -47,7 +47,8 @@ def print_bounds(found: Bounds, horizon: int) -> None:
     screen = console()
     problem = found.instance
     title = f"{problem.name}, alpha {show_alpha(problem.alpha)}"
-    screen.print(f"\n[bold]{title}[/bold]: plays per log T, arm by arm")
+    screen.print()
+    screen.print(f"{title}: plays per log T, arm by arm", style="bold")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("arm")
     by_risk = [""] if len(problem.risks) == 1 else [f" {name}" for name in problem.risks]

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from safebandit.cli.extras import live_packages
+from safebandit.cli.flags import Command
 from safebandit.cli.live import DATABASE, Database
 
 key = typer.Typer(name="key", help="Keys of the service: create, list, revoke.", rich_markup_mode=None)
 
 
-@key.command()
+@key.command(cls=Command)
 def new(
     name: Annotated[str, typer.Argument(help="Who will use it; it stands in the log beside what is done with it.")],
     role: Annotated[
@@ -30,7 +31,7 @@ def new(
     typer.echo(text)
 
 
-@key.command("list")
+@key.command("list", cls=Command)
 def list_keys(
     db: Database = DATABASE,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
@@ -44,19 +45,17 @@ def list_keys(
         typer.echo(dumps([{**each._asdict(), "works": each.works} for each in known]))
         return
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("id", "name", "role", "created", "expires", "works"):
         table.add_column(heading, overflow="fold")
     for each in known:
         state = "revoked" if each.revoked else ("yes" if each.works else "expired")
-        # A name may look like markup.
-        table.add_row(each.id, Text(each.name), each.role, each.created[:19], (each.expires or "never")[:19], state)
+        table.add_row(each.id, each.name, each.role, each.created[:19], (each.expires or "never")[:19], state)
     console().print(table)
 
 
-@key.command()
+@key.command(cls=Command)
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `safebandit key list` shows it.")],
     db: Database = DATABASE,

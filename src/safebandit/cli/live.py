@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,38 +101,33 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
-    """A table whose cells are added by `add`."""
+    """A table without lines, with these headings; its rows are added by `add`."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         justify: Any = "right" if heading in right else "left"
-        table.add_column(_text(heading), justify=justify, overflow="fold")
+        table.add_column(heading, justify=justify, overflow="fold")
     return table
 
 
 def add(table: Table, *cells: str) -> None:
-    """A row; brackets in a name are shown, not obeyed."""
-    table.add_row(*(_text(cell) for cell in cells))
-
-
-def _text(cell: str) -> Any:
-    from rich.text import Text
-
-    return Text(cell)
+    """Add a row of texts."""
+    table.add_row(*cells)
 
 
 def figure(value: Any) -> str:
     """A number as people read it; a dash for what does not exist."""
-    return "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def print_plain(what: Any, *, style: str | None = None) -> None:
-    """A line or a table on stdout; brackets in a name are shown, not obeyed."""
+    """A line or a table on stdout."""
     from safebandit.cli.show import console
 
-    shown = _text(what) if isinstance(what, str) else what
-    console().print(shown, style=style, soft_wrap=isinstance(what, str))
+    console().print(what, style=style, soft_wrap=isinstance(what, str))
 
 
 def print_document(document: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ def paper(
     out: Annotated[Path | None, typer.Option(help="Folder for the report.  [default: results/paper]")] = None,
 ) -> int:
     """Reproduce the paper: its simulations at full settings, its figures, its claims put to the test, one report."""
-    from safebandit.cli.show import progress_bar
+    from safebandit.cli.show import progress_bar, say
     from safebandit.studies.paper.reproduce import chosen_figures, reproduce
 
     if list_only:
@@ -36,7 +36,7 @@ def paper(
     folder = out or Path("results") / ("paper-quick" if quick else "paper")
     try:
         with progress_bar() as progress, chosen_executor(dask, workers) as where:
-            made = reproduce(figures or [], out=folder, seed=seed, quick=quick, **where, progress=progress)
+            made = reproduce(figures or [], out=folder, seed=seed, quick=quick, **where, progress=progress, say=say)
     except KeyboardInterrupt:
         typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)
         return 130
@@ -69,6 +69,7 @@ def _print_list(names: list[str], quick: bool) -> None:
 
 def _print_judgements(judgements: list[Judgement]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from safebandit.cli.show import console
 
@@ -79,7 +80,7 @@ def _print_judgements(judgements: list[Judgement]) -> None:
     for judgement in judgements:
         verdict = judgement.verdict
         figures = ", ".join(name[3:] for name in judgement.claim.figures)
-        table.add_row(f"[{colours[verdict]}]{verdict}[/]", judgement.claim.says, figures)
+        table.add_row(Text(verdict, colours[verdict]), judgement.claim.says, figures)
     screen = console()
     screen.print(table)
     counts = [f"{sum(j.verdict == verdict for j in judgements)} {verdict}" for verdict in colours]

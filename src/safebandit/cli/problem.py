@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from safebandit.errors import InstanceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from safebandit.problems import Instance
+
+
+Columns = Annotated[
+    str | None, typer.Option(help="Columns of the data that go by another name: arm=dose,reward=response.")
+]
 
 
 def instance_from_flags(problem: Mapping[str, Any]) -> Instance:
@@ -20,31 +27,28 @@ def instance_from_flags(problem: Mapping[str, Any]) -> Instance:
 
 
 def entry_from_flags(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """The flags as an entry of a study; exactly one of instance, mu and data must be given."""
-    sources = [name for name in ("instance", "mu", "data") if problem.get(name) is not None]
+    """The flags that were given as an entry of a study; exactly one of instance, mu and data must be among them."""
+    given = {name: value for name, value in problem.items() if value is not None and value is not False}
+    sources = [name for name in ("instance", "mu", "data") if name in given]
     if len(sources) != 1:
         got = " and ".join(f"--{name}" for name in sources) or "none"
         raise InstanceError(f"give a problem by --instance, by --mu and --nu, or by --data; got {got}")
-    entry: dict[str, Any] = {"allow_infeasible": True} if problem.get("allow_infeasible") else {}
-    if problem.get("alpha") is not None:
-        entry["alpha"] = one_or_more("alpha", problem["alpha"])
-    if sources == ["instance"]:
-        if problem.get("risks") is not None:
-            raise InstanceError("a named problem names its risks itself; give --risks with --mu or --data")
-        return {**entry, "name": problem["instance"]}
-    if problem.get("risks") is not None:
-        entry["risks"] = names(problem["risks"])
-    if sources == ["data"]:
-        return {**entry, "data": str(problem["data"]), "missing_risk": problem["missing_risk"]}
-    if problem.get("nu") is None:
+    if "mu" in given and "nu" not in given:
         raise InstanceError("--mu needs --nu, the mean risks; give one per arm")
-    rows = [numbers("nu", row) for row in problem["nu"]]
-    entry |= {"kind": "bernoulli", "mu": numbers("mu", problem["mu"]), "nu": rows[0] if len(rows) == 1 else rows}
-    if problem.get("correlation") is not None:
-        entry["correlation"] = one_or_more("correlation", problem["correlation"])
-    if problem.get("arms") is not None:
-        entry["arms"] = names(problem["arms"])
+    entry: dict[str, Any] = {"kind": "bernoulli"} if "mu" in given else {}
+    for name, value in given.items():
+        entry["name" if name == "instance" else name] = _READ.get(name, _as_it_is)(name, value)
     return entry
+
+
+def _as_it_is(_: str, value: Any) -> Any:
+    return value
+
+
+def _mean_risks(what: str, rows: list[str]) -> list[Any]:
+    """One row of numbers per risk; that of a single risk by itself."""
+    read = [numbers(what, row) for row in rows]
+    return read[0] if len(read) == 1 else read
 
 
 def names(text: str) -> list[str]:
@@ -64,3 +68,14 @@ def numbers(what: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InstanceError(f'--{what} must be numbers separated by commas, got "{text}"') from None
+
+
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "mu": numbers,
+    "nu": _mean_risks,
+    "alpha": one_or_more,
+    "correlation": one_or_more,
+    "arms": lambda _, text: names(text),
+    "risks": lambda _, text: names(text),
+    "data": lambda _, path: str(path),
+}

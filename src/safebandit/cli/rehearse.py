@@ -14,12 +14,13 @@ from safebandit.cli.live import (
     Name,
     add,
     counting_bar,
+    figure,
     open_ledger,
     plain_table,
     print_document,
     print_plain,
 )
-from safebandit.cli.problem import entry_from_flags
+from safebandit.cli.problem import Columns, entry_from_flags
 from safebandit.problems.limits import plain_alpha
 
 if TYPE_CHECKING:
@@ -37,13 +38,26 @@ def rehearse(
     ] = None,
     instance: Annotated[str | None, typer.Option(help="A named instance in the place of --mu and --nu.")] = None,
     data: Annotated[Path | None, typer.Option(help="Past outcomes to draw from: columns arm, reward, risk.")] = None,
+    columns: Columns = None,
+    risks: Annotated[str | None, typer.Option(help="Columns of the data that hold risks, separated by commas.")] = None,
+    missing_risk: Annotated[
+        str | None,
+        typer.Option(
+            "--data-missing-risk", help="Rows of the data without a risk: refuse, drop or worst.  [default: refuse]"
+        ),
+    ] = None,
     units: Annotated[int, typer.Option(help="Units that arrive in a run.")] = 200,
     times: Annotated[int, typer.Option(help="Runs.")] = 300,
     delay: Annotated[int, typer.Option(help="So many more units arrive before a unit's outcome is told.")] = 0,
     reward_delay: Annotated[int | None, typer.Option(help="Delay of the reward alone.  [default: --delay]")] = None,
     risk_delay: Annotated[int | None, typer.Option(help="Delay of the risks alone.  [default: --delay]")] = None,
-    missing: Annotated[float, typer.Option(help="Chance that nothing is ever heard of a unit.")] = 0.0,
-    missing_risk: Annotated[float, typer.Option(help="Chance that of the others only the reward is heard.")] = 0.0,
+    missing: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Chance that nothing is ever heard of a unit.")
+    ] = 0.0,
+    risk_missing: Annotated[
+        float,
+        typer.Option("--missing-risk", min=0.0, max=1.0, help="Chance that of the others only the reward is heard."),
+    ] = 0.0,
     give_up_after: Annotated[
         int, typer.Option(help="A unit of which something is missing is given up when so many more arrived.")
     ] = 100,
@@ -60,16 +74,13 @@ def rehearse(
     from safebandit.simulation.study import instance_from_entry
     from safebandit.trials.rehearsal import rehearse as run
 
-    problem = {"mu": mu, "nu": nu, "correlation": correlation, "instance": instance, "data": data}
-    entry = {
-        **entry_from_flags({**problem, "missing_risk": "refuse"}),
-        "alpha": plain_alpha(settings.limits),
-        "allow_infeasible": True,
-    }
+    problem = {"mu": mu, "nu": nu or None, "correlation": correlation, "instance": instance, "data": data}
+    problem |= {"columns": columns, "risks": risks, "missing_risk": missing_risk}
+    entry = {**entry_from_flags(problem), "alpha": plain_alpha(settings.limits), "allow_infeasible": True}
     with counting_bar("rehearsing") as progress:
         found = run(
             settings, instance=instance_from_entry(entry), units=units, times=times, delay=delay,
-            reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=missing_risk,
+            reward_delay=reward_delay, risk_delay=risk_delay, missing=missing, missing_risk=risk_missing,
             give_up_after=give_up_after, seed=seed, progress=progress,
         )  # fmt: skip
     if json:
@@ -83,19 +94,22 @@ def rehearse(
 
 
 def _print_rehearsal(name: str, found: Rehearsal) -> None:
+    from safebandit.cli.show import number
+
     settings, instance = found.settings, found.instance
     print_plain(
         f"{name}: {found.times:,} runs of {found.scenario.units:,} units, policy {settings.policy}, "
         f"pending cap {settings.pending_cap}",
     )  # fmt: skip
-    table = plain_table(["", "mean", "5 %", "95 %"], right=("mean", "5 %", "95 %"))
-    marks = {instance.arms[k]: " (unsafe)" for k in instance.unsafe_arms}
-    if instance.best_arm is not None:
-        marks[instance.arms[instance.best_arm]] = " (best)"
+    if instance.origin:
+        print_plain(instance.origin)
+    headings = {"mean": "mean", "se": "s.e.", "q05": "5 %", "q95": "95 %"}
+    table = plain_table(["", *headings.values()], right=tuple(headings.values()))
+    marks = {f"plays of {arm}": instance.mark(k) for k, arm in enumerate(instance.arms)}
     numbers_of = found.table()
     for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
-        mark = marks.get(label.removeprefix("plays of "), "") if label.startswith("plays of ") else ""
-        add(table, f"{label}{mark}", *(f"{row[key]:,.1f}" for key in ("mean", "q05", "q95")))
+        mark = f" ({marks[label]})" if marks.get(label) else ""
+        add(table, f"{label}{mark}", *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
     print_plain(table)
     for line in _sentences(found):
         print_plain(line)
@@ -108,5 +122,7 @@ def _sentences(found: Rehearsal) -> list[str]:
         hold += f", first after {after['mean']:.0f} units (5 %: {after['q05']:.0f}, 95 %: {after['q95']:.0f})"
         hold += f"; chance of ending so: {chances['end_held']:.1%}"
     most = chances["best_arm_most"]
-    best = "no arm is safe" if most is None else f"chance that the best safe arm is given most often: {most:.1%}"
-    return [hold, best]
+    if most is not None:
+        return [hold, f"chance that the best safe arm is given most often: {most:.1%}"]
+    tied = len(found.instance.best_arms)
+    return [hold, f"{tied} safe arms share the largest mean reward: none is the best" if tied else "no arm is safe"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from safebandit.cli.executor import Dask, Workers, chosen_executor
+
+if TYPE_CHECKING:
+    from safebandit.simulation.results import Result
 
 File = Annotated[Path, typer.Argument(help="A result.parquet that simulate wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
@@ -15,7 +18,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 
 def show(file: File, json: Json = False) -> None:
     """Print the summary of a saved result."""
-    from safebandit.cli.show import print_json, print_result
+    from safebandit.cli.show import print_json, print_result, say
     from safebandit.simulation.results import Result
 
     result = Result.load(file)
@@ -23,6 +26,14 @@ def show(file: File, json: Json = False) -> None:
         print_json([result.to_dict()])
     else:
         print_result(result)
+    if not result.specification.is_current:
+        say(f"made by {_made_by(result)}: rerun it to see whether it still comes out so")
+
+
+def _made_by(result: Result) -> str:
+    """The version that made a result, and whether its sources were those that are here."""
+    made = result.specification
+    return f"version {made.version}" + ("" if made.is_current else ", other sources than these")
 
 
 def extend(
@@ -70,9 +81,8 @@ def rerun(file: File, workers: Workers = None, dask: Dask = None) -> int:
         typer.echo("interrupted: nothing was compared", err=True)
         return 130
     same = again.same_trials(result)
-    version = result.specification.version
     typer.echo(
-        f"{result.trials:,} trials of {len(result.policies)} policies, made by version {version}: "
+        f"{result.trials:,} trials of {len(result.policies)} policies, made by {_made_by(result)}: "
         + ("identical, bit for bit" if same else "different")
     )
     return 0 if same else 1

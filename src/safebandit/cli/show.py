@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import json
 import math
 import re
@@ -37,9 +38,13 @@ STATISTICS = {
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that does not fold tables when nobody looks at it."""
-    shown = Console(stderr=stderr, highlight=False)
-    return shown if shown.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+    """A console that shows every text as it is, and does not fold tables when nobody looks at it.
+
+    Names are users' text: brackets in them are no markup, and :colons: no emoji. Styles are given beside a text.
+    """
+    make = functools.partial(Console, stderr=stderr, markup=False, emoji=False, highlight=False)
+    shown = make()
+    return shown if shown.is_terminal else make(width=WIDE)
 
 
 @contextlib.contextmanager
@@ -51,7 +56,7 @@ def progress_bar() -> Iterator[Tell]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -81,6 +86,11 @@ def _lines() -> Tell:
     return tell
 
 
+def say(line: str) -> None:
+    """A line on stderr."""
+    typer.echo(line, err=True)
+
+
 def print_json(documents: Sequence[dict[str, Any]]) -> None:
     """Print one document, or a list of several; numbers that do not exist are null."""
     clean = [_without_nan(document) for document in documents]
@@ -104,7 +114,10 @@ def print_result(result: Result) -> None:
         f"{instance.name}, alpha {show_alpha(instance.alpha)}: {document['trials']:,} trials of "
         f"{document['horizon']:,} rounds, seed {document['seed']}"
     )
-    screen.print(f"\n[bold]{title}[/bold]")
+    screen.print()
+    screen.print(title, style="bold")
+    if instance.origin:
+        screen.print(instance.origin)
     screen.print(_statistics_table(document["policies"]))
     screen.print(_plays_table(result, document["policies"]))
     if result.keep == "summary":
@@ -121,7 +134,7 @@ def _statistics_table(policies: dict[str, Any]) -> Table:
         rows = {"regret": summary["regret"], "unsafe plays": summary["unsafe_plays"]}
         rows |= {f"unsafe plays, {risk}": numbers for risk, numbers in summary.get("unsafe_by_risk", {}).items()}
         for label, numbers in rows.items():
-            table.add_row(policy if label == "regret" else "", label, *(_figure(numbers[name]) for name in STATISTICS))
+            table.add_row(policy if label == "regret" else "", label, *(number(numbers[name]) for name in STATISTICS))
     return table
 
 
@@ -130,20 +143,21 @@ def _plays_table(result: Result, policies: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", title="mean plays per arm", title_justify="left")
     table.add_column("policy")
     for k, arm in enumerate(instance.arms):
-        mark = " (best)" if k == instance.best_arm else " (unsafe)" if k in instance.unsafe_arms else ""
-        table.add_column(f"{arm}{mark}", justify="right")
+        mark = instance.mark(k)
+        table.add_column(f"{arm} ({mark})" if mark else arm, justify="right")
     table.add_column("none permissible", justify="right")
     table.add_column("held", justify="right")
     table.add_column("rounds/s", justify="right")
     for policy, summary in policies.items():
         speed = summary["rounds_per_second"]
-        cells = [_figure(plays) for plays in summary["plays"]]
-        cells += [_figure(summary["none_permissible"]), _figure(summary["held"])]
+        cells = [number(plays) for plays in summary["plays"]]
+        cells += [number(summary["none_permissible"]), number(summary["held"])]
         table.add_row(policy, *cells, "-" if speed is None else f"{speed:,.0f}")
     return table
 
 
-def _figure(value: float) -> str:
+def number(value: float) -> str:
+    """A number as tables show it; a dash for one that does not exist."""
     if not math.isfinite(value):
         return "-"
     return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"

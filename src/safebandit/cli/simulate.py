@@ -9,8 +9,8 @@ import typer
 
 from safebandit.cli.completion import complete_instance, complete_policy
 from safebandit.cli.executor import Dask, Workers, chosen_executor
-from safebandit.cli.problem import entry_from_flags
-from safebandit.errors import SimulationError, StudyError
+from safebandit.cli.problem import Columns, entry_from_flags
+from safebandit.errors import SimulationError
 
 if TYPE_CHECKING:
     from safebandit.simulation.study import Study
@@ -31,11 +31,12 @@ def simulate(
         str | None, typer.Option(help="Names of the risks, separated by commas; of data, their columns.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Past outcomes to resample: CSV or Parquet, arm,reward,risk.")
+        Path | None, typer.Option(help="Past outcomes to resample: CSV or Parquet, with arm, reward, risk.")
     ] = None,
+    columns: Columns = None,
     missing_risk: Annotated[
-        str, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.")
-    ] = "refuse",
+        str | None, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.  [default: refuse]")
+    ] = None,
     alpha: Annotated[str | None, typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")] = None,
     allow_infeasible: Annotated[bool, typer.Option(help="Accept that no arm has mean risk <= alpha.")] = False,
     policy: Annotated[
@@ -70,11 +71,9 @@ def simulate(
     }
     given = {key: value for key, value in settings.items() if value is not None}
     problem: dict[str, Any] = {"instance": instance, "mu": mu, "nu": nu or None, "correlation": correlation}
-    problem |= {"arms": arms, "risks": risks, "data": data, "alpha": alpha}
-    if study is not None:
-        plan = _from_file(study, given, problem)
-    else:
-        plan = _from_flags(given, {**problem, "missing_risk": missing_risk, "allow_infeasible": allow_infeasible})
+    problem |= {"arms": arms, "risks": risks, "data": data, "columns": columns, "missing_risk": missing_risk}
+    problem |= {"alpha": alpha, "allow_infeasible": allow_infeasible}
+    plan = _from_file(study, given) if study is not None else _from_flags(given, problem)
     chunks = None if out is None else out / "chunks"
     try:
         with progress_bar() as progress, chosen_executor(dask, workers) as where:
@@ -84,13 +83,14 @@ def simulate(
             raise
         typer.echo(f"interrupted: {_how_to_go_on(chunks)}", err=True)
         return 130
+    # Saved first: what is printed may meet a pipe that is closed.
+    if out is not None:
+        save_results(results, out)
     if json:
         print_json([result.to_dict() for result in results])
     else:
         for result in results:
             print_result(result)
-    if out is not None:
-        save_results(results, out)
     if results[-1].interrupted or len(results) < len(plan.instances):
         kept = f"interrupted: kept {results[-1].trials} trials of the last instance"
         typer.echo(kept if chunks is None else f"{kept}; {_how_to_go_on(chunks)}", err=True)
@@ -104,12 +104,9 @@ def _how_to_go_on(chunks: Path) -> str:
     return f"finished chunks are in {chunks}, and the same command goes on from them"
 
 
-def _from_file(path: Path, given: dict[str, Any], problem: dict[str, Any]) -> Study:
+def _from_file(path: Path, given: dict[str, Any]) -> Study:
     from safebandit.simulation.study import Study
 
-    for key, value in problem.items():
-        if value is not None:
-            raise StudyError(f"--{key} cannot be given together with a study file; write it into {path}")
     return Study.load(path, **given)
 
 

@@ -9,6 +9,7 @@ import typer
 from safebandit.cli import trial_audit, trial_show
 from safebandit.cli.completion import complete_policy
 from safebandit.cli.extras import live_packages
+from safebandit.cli.flags import Command
 from safebandit.cli.live import (
     DATABASE,
     HELD,
@@ -199,4 +200,4 @@ for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, amend, pause, resume, close,
     trial_show.trials, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip
-    trial_app.command("list" if command is trial_show.trials else None)(command)
+    trial_app.command("list" if command is trial_show.trials else None, cls=Command)(command)

@@ -57,6 +57,8 @@ class Instance:
     recipe: Mapping[str, Any]
     allow_infeasible: bool = False
     risks: tuple[str, ...] = ONE_RISK
+    # Of past outcomes: the file, how many rows, and what became of those without a risk.
+    origin: str = ""
 
     def __post_init__(self) -> None:
         read_limits(self.alpha, len(self.risk_means))
@@ -138,19 +140,22 @@ class Instance:
         name: str | None = None,
         allow_infeasible: bool = False,
         risks: Sequence[str] | None = None,
+        columns: Mapping[str, str] | str | None = None,
     ) -> Instance:
-        """Resample past outcomes: a CSV or Parquet file, or a table, with columns arm, reward, risk.
+        """Resample past outcomes: a text (CSV) or Parquet file, or a table, with columns arm, reward, risk.
 
-        `risks` names the columns of the risks: by default `risk`, else all whose name begins with "risk".
-        `missing_risk`: "refuse" (the default), "drop" the row, or count it as "worst", a risk of 1.
+        `columns` says which columns go by another name, {"arm": "dose"} or "arm=dose"; `risks` names the columns of
+        the risks: by default `risk`, else all whose name begins with "risk". `missing_risk`: "refuse" (the default),
+        "drop" the row, or count it as "worst", a risk of 1; `origin` says what became of it.
         """
         from safebandit.problems.data import read_outcomes
 
-        past = read_outcomes(data, missing_risk, risks)
+        past = read_outcomes(data, missing_risk, risks, columns)
         title = name or (Path(data).stem if isinstance(data, str | Path) else "data")
-        return Instance.finite(
+        made = Instance.finite(
             past.outcomes, alpha, arms=past.arms, name=title, allow_infeasible=allow_infeasible, risks=past.risks
         )
+        return replace(made, origin=past.origin)
 
     @staticmethod
     def from_recipe(
@@ -190,6 +195,7 @@ class Instance:
             **({} if self.risks == ONE_RISK else {"risks": list(self.risks)}),
             "alpha": write_alpha(self.alpha),
             **({"allow_infeasible": True} if self.allow_infeasible else {}),
+            **({"origin": self.origin} if self.origin else {}),
         }
 
     @staticmethod
@@ -197,9 +203,10 @@ class Instance:
         """The instance that `to_dict` wrote."""
         rest = dict(document)
         if "alpha" not in rest:
-            raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha = 0.2, for example")
+            raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha=0.2, for example")
+        origin = str(rest.pop("origin", ""))
         options = {key: rest.pop(key) for key in ("arms", "name", "allow_infeasible", "risks") if key in rest}
-        return Instance.from_recipe(rest, rest.pop("alpha"), **options)
+        return replace(Instance.from_recipe(rest, rest.pop("alpha"), **options), origin=origin)
 
     @cached_property
     def limits(self) -> tuple[float, ...]:
@@ -228,6 +235,20 @@ class Instance:
         """The arm of the largest mean reward among those with every mean risk <= alpha; None if there is none."""
         safe = ~self.unsafe_by_risk.any(axis=0)
         return int(np.argmax(np.where(safe, self.mu, -1.0))) if safe.any() else None
+
+    @cached_property
+    def best_arms(self) -> Counts:
+        """Every arm that is as good as the best: the safe ones of the largest mean reward."""
+        if self.best_arm is None:
+            return np.zeros(0, np.int64)
+        safe = ~self.unsafe_by_risk.any(axis=0)
+        return np.flatnonzero(safe & (self.mu == self.mu[self.best_arm])).astype(np.int64)
+
+    def mark(self, k: int) -> str:
+        """What an arm is, for people: "best" if no other safe arm is as good, "unsafe", or nothing."""
+        if self.best_arms.tolist() == [k]:
+            return "best"
+        return "unsafe" if k in self.unsafe_arms else ""
 
     @cached_property
     def best_mean(self) -> float:

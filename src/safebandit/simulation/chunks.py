@@ -20,7 +20,6 @@ from safebandit.errors import ResultError
 from safebandit.files import written_whole
 from safebandit.simulation.collecting import Collector
 from safebandit.simulation.results import Specification
-from safebandit.sources import sources
 
 _DIGEST = 32
 _NAME = re.compile(r"(\d+)-(\d+)\.chunk")
@@ -66,7 +65,7 @@ class ChunkFolder:
     """
 
     def __init__(self, folder: str | Path, specification: Specification, policy: Any) -> None:
-        document = {**replace(specification, policies={}).to_dict(), "policy": repr(policy), "sources": sources()}
+        document = {**replace(specification, policies={}).to_dict(), "policy": repr(policy)}
         key = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
         self.folder = Path(folder) / key
 

@@ -34,6 +34,7 @@ _STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "savefig.dpi": 150,
     "svg.hashsalt": "safebandit",
+    "text.parse_math": False,
 }
 
 
@@ -144,6 +145,7 @@ def save(figure: Figure, path: str | Path) -> Path:
 
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _show_texts_as_they_are(figure)
     endings: tuple[tuple[str, dict[str, Any]], ...] = ((".png", {"Software": None}), (".svg", {"Date": None}))
     for ending, metadata in endings:
         with plt.rc_context(_STYLE):
@@ -172,3 +174,12 @@ def _title(figure: Figure, result: Result, note: str) -> None:
     if result.keep == "summary":
         note = f"{note}; quantiles within {100 * result.quantile_accuracy:.1f} %"
     figure.suptitle(f"{name}, alpha = {alpha}, {result.trials:,} trials ({note})", fontsize=11)
+    _show_texts_as_they_are(figure)
+
+
+def _show_texts_as_they_are(figure: Figure) -> None:
+    """Names are users' text: dollars in them are no mathematics."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)

@@ -17,9 +17,11 @@ from safebandit.files import written_whole
 from safebandit.problems import Instance
 from safebandit.problems.limits import write_alpha
 from safebandit.simulation.collecting import Collected, summaries_in, trials_in
+from safebandit.simulation.listing import columns_of, document_of, row_of
 from safebandit.simulation.sketches import ACCURACY
 from safebandit.simulation.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
 from safebandit.simulation.tables import read_summaries, read_trials, summaries_table, trials_table
+from safebandit.sources import sources
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -32,7 +34,10 @@ _METADATA = b"safebandit"
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """All that determines a result: run again, it gives the same bits."""
+    """All that determines a result: run again by the same sources, it gives the same bits.
+
+    `version` and `sources` are those that made it; files of older versions do not name their sources.
+    """
 
     instance: Instance
     policies: Mapping[str, str]
@@ -40,6 +45,12 @@ class Specification:
     seed: int
     checkpoints: Counts
     version: str = __version__
+    sources: str | None = field(default_factory=sources)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the version and the sources that made the result are those of this process."""
+        return (self.version, self.sources) == (__version__, sources())
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -49,6 +60,7 @@ class Specification:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
             "version": self.version,
+            "sources": self.sources,
         }
 
     @staticmethod
@@ -60,6 +72,7 @@ class Specification:
             document["seed"],
             np.array(document["checkpoints"], np.int64),
             document["version"],
+            document.get("sources"),
         )
 
 
@@ -143,13 +156,6 @@ class Result:
         counted: Counts = self.of(policy).plays @ unsafe.T.astype(np.int64)
         return counted
 
-    def _by_risk(self, policy: str) -> dict[str, Counts]:
-        """Plays of arms unsafe in each risk, by its name; empty for one risk, which "unsafe_plays" is about."""
-        names = self.specification.instance.risks
-        if len(names) == 1:
-            return {}
-        return dict(zip(names, self.unsafe_by_risk(policy).T, strict=True))
-
     def to_dict(self) -> dict[str, Any]:
         """The summary as the command line's JSON has it."""
         specification = self.specification
@@ -161,20 +167,13 @@ class Result:
             "trials": self.trials,
             "seed": specification.seed,
             **accuracy,
-            "policies": {policy: self._policy_summary(policy) for policy in self.policies},
-        }
-
-    def _policy_summary(self, policy: str) -> dict[str, Any]:
-        about, risks = self.about(policy), self.specification.instance.risks
-        by_risk = {risk: about.describe("unsafe_by_risk", j) for j, risk in enumerate(risks)}
-        return {
-            **{metric: about.describe(metric) for metric in METRICS},
-            # One risk alone is what "unsafe_plays" is about.
-            **({"unsafe_by_risk": by_risk} if len(risks) > 1 else {}),
-            "plays": about.mean("plays").tolist(),
-            "none_permissible": float(about.mean("none_permissible")[0]),
-            "held": float(about.mean("held")[0]),
-            "rounds_per_second": self.rounds_per_second(policy),
+            "policies": {
+                policy: {
+                    **document_of(self.about(policy), specification.instance),
+                    "rounds_per_second": self.rounds_per_second(policy),
+                }
+                for policy in self.policies
+            },
         }
 
     def rounds_per_second(self, policy: str) -> float | None:
@@ -183,39 +182,26 @@ class Result:
         return self.trials * self.specification.horizon / seconds if seconds > 0 else None
 
     def summary(self) -> pd.DataFrame:
-        """One row per policy: regret and unsafe plays at the horizon, mean plays per arm, rounds with no choice."""
+        """One row per policy: regret, unsafe plays, reward and risk at the horizon; means by arm and of rounds."""
         import pandas as pd
 
-        table = pd.DataFrame.from_dict(self.summary_rows(), orient="index")
-        table.columns = pd.MultiIndex.from_tuples(list(next(iter(self.summary_rows().values()))))
+        rows = self.summary_rows()
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        table.columns = pd.MultiIndex.from_tuples(list(next(iter(rows.values()))))
         table.index.name = "policy"
         return table
 
     def summary_rows(self) -> dict[str, dict[tuple[str, str], float]]:
         """The summary as plain numbers, by policy and by pairs such as ("regret", "mean")."""
-        rows = {}
-        for policy in self.policies:
-            document = self._policy_summary(policy)
-            row = {(metric, name): value for metric in METRICS for name, value in document[metric].items()}
-            for risk, numbers in document.get("unsafe_by_risk", {}).items():
-                row |= {(f"unsafe_plays {risk}", name): value for name, value in numbers.items()}
-            names = self.specification.instance.arms
-            row |= {("plays", arm): plays for arm, plays in zip(names, document["plays"], strict=True)}
-            row |= {("rounds", name): document[name] for name in ("none_permissible", "held")}
-            rows[policy] = row
-        return rows
+        return {policy: row_of(self.about(policy), self.specification.instance) for policy in self.policies}
 
     def per_trial(self) -> pd.DataFrame:
-        """One row per policy and trial: regret, unsafe plays, rounds with no permissible arm, plays per arm."""
+        """One row per policy and trial: regret, unsafe plays, reward, risk, rounds of no choice, and all by arm."""
         import pandas as pd
 
         frames = []
         for policy in self.policies:
-            trials = self.of(policy)
-            columns = {metric: getattr(trials, metric)[:, -1] for metric in METRICS}
-            columns |= {f"unsafe_plays {risk}": plays for risk, plays in self._by_risk(policy).items()}
-            columns |= {"none_permissible": trials.none_permissible, "held": trials.held}
-            columns |= {f"plays {arm}": trials.plays[:, k] for k, arm in enumerate(self.specification.instance.arms)}
+            columns = columns_of(self.of(policy), self.specification.instance)
             frames.append(pd.DataFrame({"policy": policy, "trial": np.arange(self.trials), **columns}))
         return pd.concat(frames, ignore_index=True)
 

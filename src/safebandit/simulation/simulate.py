@@ -19,6 +19,7 @@ from safebandit.problems import Instance, as_instance
 from safebandit.simulation.collecting import collector_after, new_collector
 from safebandit.simulation.execution import ASSUMED_WORKERS, Progress, Resources, run
 from safebandit.simulation.results import Result, Specification
+from safebandit.sources import sources
 from safebandit.version import __version__
 
 DEFAULT_CHECKPOINTS = 200
@@ -79,16 +80,14 @@ def extend(
 ) -> Result:
     """Add trials until there are `trials`: the same as if all had been run at once.
 
-    `policies` is needed only where the result has policies that cannot be made from their texts.
+    A result of another version or of other sources is refused. `policies` is needed only where the result has policies
+    that cannot be made from their texts.
     """
     trials = at_least("trials", trials, 1, "trials to end with")
     if trials < result.trials:
         raise SimulationError(f"the result already has {result.trials} trials, more than {trials}; ask for more")
-    if result.specification.version != __version__:
-        raise ResultError(
-            f"the result was made by version {result.specification.version}, this is {__version__}: adding trials "
-            "would mix the two; run it again instead"
-        )
+    if not result.specification.is_current:
+        raise ResultError(_made_otherwise(result.specification))
     chosen = _policies_of(result, policies)
     if trials == result.trials:
         return result
@@ -97,6 +96,14 @@ def extend(
     added = run(result.specification, chosen, range(result.trials, trials), resources, collector)
     seconds = {label: result.seconds.get(label, 0.0) + added.seconds[label] for label in result.policies}
     return replace(added, seconds=seconds)
+
+
+def _made_otherwise(made: Specification) -> str:
+    mixed = "adding trials would mix the two; simulate it again instead"
+    if made.version != __version__:
+        return f"the result was made by version {made.version}, this is {__version__}: {mixed}"
+    named = "sources that it does not name" if made.sources is None else f"other sources ({made.sources})"
+    return f"the result was made by {named}, the formulas here are of {sources()}: {mixed}"
 
 
 def rerun(
@@ -108,8 +115,8 @@ def rerun(
     resume: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Run a result again from its own specification, by this version."""
-    specification = replace(result.specification, version=__version__)
+    """Run a result again from its own specification, by this version and these sources."""
+    specification = replace(result.specification, version=__version__, sources=sources())
     resources = _resources(workers, executor, resume, progress)
     collector = new_collector(result.keep, specification.instance, len(specification.checkpoints))
     return run(specification, _policies_of(result, policies), range(result.trials), resources, collector)

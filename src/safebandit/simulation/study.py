@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from safebandit.simulation.simulate import at_least, name_policies, simulate
 
 KEYS = ("instances", "alphas", "policies", "horizon", "trials", "seed", "checkpoints", "keep")
 DEFAULTS = {"horizon": 10_000, "trials": 100, "seed": 0, "checkpoints": "log", "keep": "trials"}
+OF_DATA = ("data", "alpha", "name", "columns", "risks", "missing_risk", "allow_infeasible")
+OF_NAMED = ("name", "alpha", "allow_infeasible")
 COUNTED = {"horizon": "rounds", "trials": "trials"}
 
 
@@ -125,10 +127,19 @@ def instance_from_entry(entry: Any, alpha: AnyAlpha | None = None, folder: Path 
     if alpha is not None:
         entry["alpha"] = alpha
     if "data" in entry:
+        _check_keys("an instance from data", entry, OF_DATA)
         if "alpha" not in entry:
-            raise StudyError(f"the instance from {entry['data']} needs alpha, the tolerated mean risk")
+            raise StudyError(f"the instance from {entry['data']} needs alpha, the tolerated mean risk: alpha=0.2")
         path = folder / entry.pop("data")
         return Instance.from_data(path, entry.pop("alpha"), **entry)
     if "name" in entry and not {"mu", "nu", "outcomes", "kind"} & set(entry):
-        return instance_by_name(entry["name"], entry.get("alpha"))
+        _check_keys(f'the named instance "{entry["name"]}"', entry, OF_NAMED)
+        named = replace(instance_by_name(entry["name"]), allow_infeasible=bool(entry.get("allow_infeasible")))
+        return named.with_alpha(entry["alpha"]) if "alpha" in entry else named
     return Instance.from_dict(entry)
+
+
+def _check_keys(what: str, entry: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in entry:
+        if key not in known:
+            raise StudyError(f'{what} has no key "{key}"; {suggest(key, known)}')

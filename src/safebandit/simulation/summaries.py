@@ -1,8 +1,8 @@
 """What is known of the trials of one policy: all of them, or running moments and sketches of quantiles.
 
-Both are asked by field: those of `Trials`, and "unsafe_by_risk" (plays at the horizon of arms unsafe in each risk). A
-summary has two more for each metric, in pairs with every policy (columns) at the horizon: the "difference", and whether
-it was "below" (1, or 1/2 where equal).
+Both are asked by field: those of `Trials`, "unsafe_by_risk" (plays at the horizon of arms unsafe in each risk), and the
+totals over all arms, "total_reward" and "total_risk" (of each risk). A summary has two more for each metric, in pairs
+with every policy (columns) at the horizon: the "difference", and whether it was "below" (1, or 1/2 where equal).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ METRICS = ("regret", "unsafe_plays")
 QUANTILES = {"median": 0.5, "q05": 0.05, "q95": 0.95, "q99": 0.99}
 PAIRED = ("difference", "below")
 # The fields whose quantiles are shown, and whether they are whole numbers.
-SKETCHED = {"regret": False, "unsafe_plays": True, "unsafe_by_risk": True}
+SKETCHED = {"regret": False, "unsafe_plays": True, "unsafe_by_risk": True, "total_reward": False, "total_risk": False}
+# Sums over the arms, by the field that has them arm by arm; files of version 0.1.0 have no summary of these.
+TOTALS = {"total_reward": "reward", "total_risk": "risk"}
 
 
 class Paired(NamedTuple):
@@ -88,7 +90,10 @@ class Summary:
         return self.sketches[name].quantiles(levels)
 
     def describe(self, name: str, column: int = -1) -> dict[str, float]:
-        """Mean, standard error, median, quantiles and the worst."""
+        """Mean, standard error, median, quantiles and the worst; NaN for what was not kept."""
+        if name in TOTALS and name not in self.moments:
+            by_arm = self.mean(TOTALS[name]).reshape(-1, len(self.mean("plays")))
+            return {"mean": float(by_arm[column].sum()), **dict.fromkeys(["se", *QUANTILES, "max"], math.nan)}
         quantiles = self.sketches[name].quantiles(np.array([*QUANTILES.values(), 1.0]))[:, column].tolist()
         return {
             "mean": float(self.mean(name)[column]),
@@ -103,9 +108,11 @@ class Summary:
         return Paired(mean, difference.standard_error(other), float(below.mean()[other]))
 
     def same(self, other: Summary) -> bool:
-        """Whether both hold the same numbers, bit for bit."""
+        """Whether both hold the same numbers, bit for bit, of the totals those that both have."""
         mine, yours = self._numbers(), other._numbers()
-        return mine.keys() == yours.keys() and all(np.array_equal(mine[name], yours[name]) for name in mine)
+        if any(name not in TOTALS for name, _ in mine.keys() ^ yours.keys()):
+            return False
+        return all(np.array_equal(mine[name], yours[name]) for name in mine.keys() & yours.keys())
 
     def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
         numbers: dict[tuple[str, str], NDArray[Any]] = {}
@@ -122,12 +129,18 @@ def fields_of(trials: Trials, unsafe: NDArray[np.bool_]) -> dict[str, NDArray[An
     fields: dict[str, NDArray[Any]] = {
         name: values.reshape(len(values), -1) for name, values in trials._asdict().items()
     }
-    return {**fields, "unsafe_by_risk": trials.plays @ unsafe.T.astype(np.int64)}
+    by_risk = trials.risk.reshape(len(trials.risk), *unsafe.shape)
+    return {
+        **fields,
+        "unsafe_by_risk": trials.plays @ unsafe.T.astype(np.int64),
+        "total_reward": trials.reward.sum(axis=1, keepdims=True),
+        "total_risk": by_risk.sum(axis=2),
+    }
 
 
 def field_widths(checkpoints: int, arms: int, risks: int, policies: int) -> dict[str, int]:
     """How many columns each field of a summary has."""
-    single = {"none_permissible": 1, "held": 1, "unsafe_by_risk": risks}
+    single = {"none_permissible": 1, "held": 1, "unsafe_by_risk": risks, "total_reward": 1, "total_risk": risks}
     shared = {"regret": checkpoints, "unsafe_plays": checkpoints, "plays": arms, "reward": arms, "risk": risks * arms}
     return {**shared, **single, **{f"{metric} {pair}": policies for metric in METRICS for pair in PAIRED}}
 

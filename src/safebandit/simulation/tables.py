@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safebandit.core.kernels import Trials
 from safebandit.simulation.moments import Moments
 from safebandit.simulation.sketches import COLUMN_BITS, Sketch
-from safebandit.simulation.summaries import SKETCHED, Summary
+from safebandit.simulation.summaries import SKETCHED, TOTALS, Summary
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,6 +81,8 @@ def read_summaries(
     table: pa.Table, policies: Sequence[str], trials: int, widths: Mapping[str, int]
 ) -> dict[str, Summary]:
     """The summaries of every policy, whose fields have so many columns; a ValueError where they cannot be theirs."""
+    fields = set(table.column("field").to_pylist())
+    widths = {name: width for name, width in widths.items() if name not in TOTALS or name in fields}
     rows = [(policy, name) for policy in policies for name in widths]
     if list(zip(*(table.column(name).to_pylist() for name in ("policy", "field")), strict=True)) != rows:
         raise ValueError(f"{table.num_rows} rows, and not those of {len(rows)} fields")

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from safebandit.core.kernels import is_ours
+from safebandit.core.policies import policy_from_text
 from safebandit.problems import Instance
 from safebandit.simulation.chunks import clear
 from safebandit.simulation.execution import Progress, part_of
@@ -43,9 +45,10 @@ def play_or_load(
 ) -> Result:
     """Play what is not saved, and save it; after Ctrl-C the result says that it was interrupted."""
     _, instance, policies, horizon, trials, checkpoints = wanted
-    texts = {label: policy for label, policy in policies.items() if isinstance(policy, str)}
-    before = saved.load(wanted.name, Specification(instance, texts, horizon, seed, np.array(checkpoints, np.int64)))
-    # A policy that is not a text may have changed since: it is always played.
+    # A class from outside may have changed since, and nobody could tell: it is always played.
+    texts = {label: policy for label, policy in policies.items() if isinstance(policy, str) and _is_ours(policy)}
+    asked = Specification(instance, texts, horizon, seed, np.array(checkpoints, np.int64))
+    before = saved.load(wanted.name, asked, trials)
     known = {} if before is None else before.specification.policies
     found = [label for label, text in texts.items() if known.get(label) == text]
     missing = {label: policy for label, policy in policies.items() if label not in found}
@@ -67,3 +70,7 @@ def play_or_load(
     if chunks is not None and not result.interrupted:
         clear(chunks)
     return result
+
+
+def _is_ours(text: str) -> bool:
+    return is_ours(policy_from_text(text))

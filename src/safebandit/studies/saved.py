@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from safebandit.core.kernels import Trials
 from safebandit.errors import SafebanditError
-from safebandit.files import write_text
 from safebandit.simulation.results import Result, Specification
-from safebandit.sources import sources
+
+# Who is told, in a line, of what becomes of results that cannot be used.
+Say: TypeAlias = Callable[[str], None]
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 class SavedResults:
-    """A folder with one result per name, and a list of the sources that made each; without a folder, nothing."""
+    """A folder with one result per name; without a folder, nothing."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, say: Say | None = None) -> None:
         self.folder = folder
+        self._say: Say = say or _say_nothing
 
     def chunks(self, name: str) -> Path | None:
         """Where finished chunks of an unfinished result are kept."""
         return None if self.folder is None else self.folder / f"{name}.chunks"
 
-    def load(self, name: str, wanted: Specification) -> Result | None:
-        """The result with this instance, horizon, seed and checkpoints, whatever its policies; else None."""
-        if self.folder is None or self._made_by().get(name) != sources():
+    def load(self, name: str, wanted: Specification, trials: int) -> Result | None:
+        """The result of this instance, horizon, seed, checkpoints and sources, whatever its policies; else None.
+
+        Another result under this name makes way; if it has more trials than are wanted, someone extended it, and it is
+        kept under another name.
+        """
+        path = None if self.folder is None else self.folder / f"{name}.parquet"
+        if path is None or not path.is_file():
             return None
         try:
-            result = Result.load(self.folder / f"{name}.parquet")
-        except SafebanditError:
+            result = Result.load(path)
+        except SafebanditError as problem:
+            self._say(f"played again: {problem}")
             return None
-        made = replace(result.specification, policies=wanted.policies)
-        return result if made.to_dict() == wanted.to_dict() else None
+        made, asked = replace(result.specification, policies={}).to_dict(), replace(wanted, policies={}).to_dict()
+        differs = [key for key, value in made.items() if asked.get(key) != value]
+        if result.keep == "trials" and not differs:
+            return result
+        why = f"{path} differs in {' and '.join(differs)}" if differs else f"{path} keeps a summary only"
+        if result.trials <= trials:
+            self._say(f"{why}: played again")
+        else:
+            aside = next(new for n in itertools.count(1) if not (new := path.with_stem(f"{name}.{n}")).exists())
+            path.rename(aside)
+            self._say(f"{why}: played again, and its {result.trials} trials are kept in {aside}")
+        return None
 
     def save(self, name: str, result: Result, before: Result | None) -> None:
         """Save a result; policies of an earlier run stay where they have as many trials."""
@@ -47,15 +69,6 @@ class SavedResults:
             others = [label for label in before.policies if label not in result.policies]
             result = joined([result, narrowed(before, others, before.trials)], [*result.policies, *others])
         result.save(self.folder / f"{name}.parquet")
-        made_by = {**self._made_by(), name: sources()}
-        write_text(self.folder / "sources.json", json.dumps(made_by, indent=1, sort_keys=True) + "\n")
-
-    def _made_by(self) -> dict[str, Any]:
-        path = None if self.folder is None else self.folder / "sources.json"
-        try:
-            return {} if path is None or not path.is_file() else dict(json.loads(path.read_text(encoding="utf-8")))
-        except (TypeError, ValueError):
-            return {}
 
 
 def narrowed(result: Result, labels: Sequence[str], trials: int) -> Result:

@@ -23,6 +23,7 @@ from safebandit.errors import InstanceError, SimulationError
 from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
 from safebandit.simulation.simulate import default_workers
+from safebandit.simulation.summaries import standard_error
 from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
@@ -90,10 +91,9 @@ class Rehearsal:
 
     def chances(self) -> dict[str, float | None]:
         """With what chance the trial ever holds because no arm is permissible, ends so, and gives the best safe arm
-        more often than any other (None where no arm is safe).
+        more often than any other (None where no arm is safe, and where several are the best).
         """
-        best = self.instance.best_arm
-        most = None
+        best, most = self._best_arm, None
         if best is not None:
             others = np.delete(self.plays, best, axis=1).max(axis=1, initial=0)
             most = float((self.plays[:, best] > others).mean())
@@ -127,13 +127,14 @@ class Rehearsal:
         """All of it, as JSON has it."""
         instance = self.instance
         names = ("units", "reward_delay", "risk_delay", "missing", "missing_risk", "give_up_after")
-        best = instance.best_arm
+        best = self._best_arm
         return {
             "settings": {key: value for key, value in self.settings.to_dict().items() if key != "seed"},
             "supposed": {
                 "mu": instance.mu.tolist(),
                 "nu": instance.nu.tolist(),
                 "best_arm": None if best is None else instance.arms[best],
+                "best_arms": [instance.arms[k] for k in instance.best_arms],
                 "unsafe_arms": [instance.arms[k] for k in instance.unsafe_arms],
                 **{name: getattr(self.scenario, name) for name in names},
             },
@@ -148,6 +149,12 @@ class Rehearsal:
             "held_after": self.held_after(),
         }
 
+    @property
+    def _best_arm(self) -> int | None:
+        """The best arm, if there is one and no other is as good."""
+        best = self.instance.best_arms.tolist()
+        return best[0] if len(best) == 1 else None
+
     def _harms_of(self, j: int) -> dict[str, Any]:
         harms = self.harms[:, j]
         arms = {arm: _statistics(harms[:, k]) for k, arm in enumerate(self.instance.arms)}
@@ -158,9 +165,8 @@ class Rehearsal:
 
 
 def _statistics(values: Numbers) -> dict[str, float]:
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     low, high = np.quantile(values, [0.05, 0.95])
-    return dict(zip(STATISTICS, (float(values.mean()), float(error), float(low), float(high)), strict=True))
+    return dict(zip(STATISTICS, (float(values.mean()), standard_error(values), float(low), float(high)), strict=True))
 
 
 def rehearse(

@@ -50,12 +50,12 @@ def test_other_settings_share_nothing(tmp_path, changes):
     assert played(tmp_path, **changes) == all_trials(labels, range(24))
 
 
-def test_another_problem_or_other_sources_share_nothing(tmp_path, monkeypatch):
+def test_another_problem_or_other_sources_share_nothing(tmp_path, edited):
     fill(tmp_path)
     executor = AtOnce()
     simulate(DRUG.with_alpha(0.2), "docb", **SETTINGS, resume=tmp_path, executor=executor)
     assert len(executor.played) == 24
-    monkeypatch.setattr("safebandit.simulation.chunks.sources", lambda: "edited")
+    edited()
     assert played(tmp_path) == all_trials(POLICIES, range(24))
 
 

@@ -137,11 +137,11 @@ def test_what_was_played_is_not_played_again(tmp_path, no_page):
 
 
 @pytest.mark.parametrize("change", ["seed", "horizon", "sources", "cut short"])
-def test_other_runs_are_not_mistaken_for_this_one(change, tmp_path, monkeypatch, no_page):
+def test_other_runs_are_not_mistaken_for_this_one(change, tmp_path, edited, no_page):
     settings = {"horizon": 100, "trials": 3, "seed": 1, "out": tmp_path}
     run_arena(SOME[:1], ["docb"], **settings)
     if change == "sources":
-        monkeypatch.setattr("safebandit.studies.saved.sources", lambda: "other")
+        edited()
     elif change == "cut short":
         path = tmp_path / "runs" / f"{SOME[0]}.parquet"
         path.write_bytes(path.read_bytes()[:500])

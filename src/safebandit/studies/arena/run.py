@@ -26,7 +26,7 @@ from safebandit.studies.arena.leaderboard import (
 )
 from safebandit.studies.arena.plan import BASELINE, ArenaSettings, make_plan
 from safebandit.studies.play import play_or_load
-from safebandit.studies.saved import SavedResults
+from safebandit.studies.saved import SavedResults, Say
 from safebandit.version import __version__
 
 
@@ -78,11 +78,13 @@ def run_arena(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    say: Say | None = None,
 ) -> Arena:
     """Play policies on the collection, or on some of its instances, in pairs, and compare them with the baseline.
 
     All policies of the catalogue play unless some are named. With `out`, results are kept in its folder `runs` and
-    not played again. Ctrl-C keeps the instances that were finished.
+    not played again; `say` is told of those that are, as other sources made them or they have another seed or horizon.
+    Ctrl-C keeps the instances that were finished.
 
     >>> arena = run_arena(["dominated-two"], ["docb"], horizon=200, trials=5)
     >>> sorted(row.policy for row in arena.leaderboard)
@@ -93,7 +95,7 @@ def run_arena(
     tasks = make_plan(instances, policies, settings)
     if workers is not None:
         at_least("workers", workers, 1, "threads")
-    saved = SavedResults(None if out is None else Path(out) / "runs")
+    saved = SavedResults(None if out is None else Path(out) / "runs", say)
     done, total = 0, sum(task.simulation.rounds for task in tasks)
     standings: list[Standing] = []
     interrupted = False

@@ -15,6 +15,7 @@ from safebandit.studies.paper.claims import CLAIMS, Judgement
 from safebandit.studies.paper.figures import FIGURES
 from safebandit.studies.paper.report import Material, write_report
 from safebandit.studies.paper.runs import RUNS, play
+from safebandit.studies.saved import Say
 
 QUICK = 0.1
 
@@ -51,14 +52,15 @@ def reproduce(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    say: Say | None = None,
 ) -> Reproduction:
-    """Reproduce some figures, or all, and the claims that their simulations bear on."""
+    """Reproduce some figures, or all, and the claims that their simulations bear on; `say` is told as by `play`."""
     began = time.perf_counter()
     share = QUICK if quick else 1.0
     names = chosen_figures(figures)
     results = play(
         needed_runs(names), folder=out / "runs", seed=seed, share=share, workers=workers, executor=executor,
-        progress=progress,
+        progress=progress, say=say,
     )  # fmt: skip
     pictures = {name: FIGURES[name].draw(results).save(out / "figures" / name) for name in names}
     judgements = [

@@ -12,7 +12,7 @@ from safebandit.simulation.execution import Progress, part_of
 from safebandit.simulation.results import Result
 from safebandit.simulation.simulate import checkpoint_times, name_policies
 from safebandit.studies.play import Simulation, play_or_load
-from safebandit.studies.saved import SavedResults
+from safebandit.studies.saved import SavedResults, Say
 
 THREE = ("docb", "topsi", "tsbu")
 MIXTURES = ("docb", "bwcr", "pess")
@@ -74,10 +74,14 @@ def play(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    say: Say | None = None,
 ) -> dict[str, Result]:
-    """Play the named runs, or load what an earlier call saved; Ctrl-C keeps what is finished for the next time."""
+    """Play the named runs, or load what an earlier call saved; Ctrl-C keeps what is finished for the next time.
+
+    `say` is told of saved runs that other sources made, or that are of another seed: these are played again.
+    """
     wanted = [RUNS[name].simulation(share) for name in names]
-    saved = SavedResults(folder)
+    saved = SavedResults(folder, say)
     done, total = 0, sum(one.rounds for one in wanted)
     results = {}
     for one in wanted:
