@@ -18,12 +18,18 @@ K = TypeVar("K", bound=type)
 
 
 class Description(NamedTuple):
-    """What people read of an index, its parameters that must be above, or not below, 0; whether it takes one risk."""
+    """What people read of an index, and rules for its parameters.
+
+    Those that must be above 0, or not below it, or between 0 and 1; those that the risks of an arm share in equal
+    parts; and whether the index takes one risk only.
+    """
 
     formula: str = ""
     source: str = ""
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     one_risk: bool = False
 
 

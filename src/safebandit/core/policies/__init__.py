@@ -11,6 +11,7 @@ from safebandit.core.policies.catalogue import (
     klbayes,
     naive_ts,
     pess,
+    point_ts,
     recommended,
     safe_imed,
     slack_ts,
@@ -26,6 +27,6 @@ from safebandit.core.policies.texts import policy_from_text, policy_to_text
 __all__ = [
     "HOLD", "POLICIES", "WAIT", "DoublyOptimistic", "Policy", "PolicyMixture", "Setup", "arms_in", "begin", "bwcr",
     "decide", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learned",
-    "learned_pair", "naive_ts", "name_arms", "pess", "policy_from_text", "policy_to_text", "prepare",
+    "learned_pair", "naive_ts", "name_arms", "pess", "point_ts", "policy_from_text", "policy_to_text", "prepare",
     "recommended", "safe_imed", "sizes", "slack_ts", "topsi", "tsbu",
 ]  # fmt: skip

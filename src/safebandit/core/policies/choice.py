@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from safebandit.core.arms import State, at, quantity, written
-from safebandit.core.dispatch import inlined, rare, substituted
-from safebandit.core.indices.interface import lower
+from safebandit.core.arms import Seen, State, at, quantity, written
+from safebandit.core.dispatch import inlined, piece, rare, substituted
+from safebandit.core.indices.interface import lower, width
 from safebandit.core.policies.interface import HOLD, WAIT
 from safebandit.core.streams import uniform, wins_tie
 
@@ -56,8 +56,22 @@ def gate_round(t: int, risks: int) -> int:
     return t * risks
 
 
+@piece
+def asked_round(safety: Any, risk: Seen, t: int, risks: int, lasting: bool) -> int:
+    """The round that the safety index of one risk is asked about in round t.
+
+    Where exclusion lasts, that is the round that its policy noted behind the index's own numbers when an outcome of the
+    risk last became known; before the first there is none, and it is the present one.
+    """
+    if lasting:
+        noted = int(risk.own[width(safety)])
+        if noted > 0:
+            t = noted
+    return gate_round(t, risks)
+
+
 @rare
-def play_when_none(rule: int, safety: Any, state: State, t: int) -> int:
+def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
     above its limit; of several risks, the one that is so most.
     """
@@ -70,7 +84,8 @@ def play_when_none(rule: int, safety: Any, state: State, t: int) -> int:
         most = -math.inf
         for j in range(1, 1 + state.risks):
             risk = quantity(state, k, j)
-            excess = lower(safety, risk, gate_round(t, state.risks), risk.limit, state.stream) - risk.limit
+            clock = asked_round(safety, risk, t, state.risks, lasting)
+            excess = lower(safety, risk, clock, risk.limit, state.stream) - risk.limit
             # NaN stays: an arm whose index cannot be computed is not the least risky one.
             if excess > most or math.isnan(excess):
                 most = excess
