@@ -15,7 +15,7 @@ from safebandit.core.policies import policy_from_text, policy_to_text
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md")
-LINKED = (*PAGES, "docs/live.md", "docs/service.md", "docs/speed.md")
+LINKED = (*PAGES, "docs/gates.md", "docs/live.md", "docs/service.md", "docs/speed.md")
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -37,7 +37,9 @@ def policies_page() -> str:
         "Parameters follow a colon: `tsbu:schedule=theory`. Any reward index goes with any safety index:",
         "`kl-upper+bayes-lower:safety.schedule=theory,when_none=hold`. Levels: `practical` is log t, `theory` is",
         "log t + 3 log log t. Schedules of delta_t: `practical` min(alpha/2, 1/(t+1)), `theory`",
-        "min(alpha/2, 1/(sqrt(8N) t)), `proof` 1/(sqrt(8N) t log^3 t).",
+        "min(alpha/2, 1/(sqrt(8N) t)), `proof` 1/(sqrt(8N) t log^3 t). With `tail=b`, (1 + b) log t stands for log t, and",
+        "t^(1 + b) for t in delta_t. `lasting`: an excluded arm stays so until its own outcomes say otherwise.",
+        "[Gates](gates.md) shows what both are for.",
         "`when_none`: `least_risky`, `hold`, or an arm by name or number.",
         "",
     ]

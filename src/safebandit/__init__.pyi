@@ -8,6 +8,7 @@ from .core.arms import write as write
 from .core.indices import IMED as IMED
 from .core.indices import BayesLower as BayesLower
 from .core.indices import BayesUpper as BayesUpper
+from .core.indices import BettingGate as BettingGate
 from .core.indices import BettingLower as BettingLower
 from .core.indices import BettingUpper as BettingUpper
 from .core.indices import EmpiricalLower as EmpiricalLower
@@ -21,6 +22,9 @@ from .core.indices import KLLower as KLLower
 from .core.indices import KLUpper as KLUpper
 from .core.indices import KLUpperRisk as KLUpperRisk
 from .core.indices import Level as Level
+from .core.indices import MixtureGate as MixtureGate
+from .core.indices import PointMassRisk as PointMassRisk
+from .core.indices import PosteriorGate as PosteriorGate
 from .core.indices import SampledRisk as SampledRisk
 from .core.indices import Schedule as Schedule
 from .core.indices import Thompson as Thompson
@@ -36,6 +40,7 @@ from .core.indices import upper as upper
 from .core.indices import width as width
 from .core.policies import HOLD as HOLD
 from .core.policies import DoublyOptimistic as DoublyOptimistic
+from .core.policies import InformationDirected as InformationDirected
 from .core.policies import Policy as Policy
 from .core.policies import PolicyMixture as PolicyMixture
 from .core.policies import begin as begin
@@ -51,6 +56,8 @@ from .core.policies import learned as learned
 from .core.policies import learned_pair as learned_pair
 from .core.policies import naive_ts as naive_ts
 from .core.policies import pess as pess
+from .core.policies import point_ts as point_ts
+from .core.policies import safe_ids as safe_ids
 from .core.policies import safe_imed as safe_imed
 from .core.policies import sizes as sizes
 from .core.policies import slack_ts as slack_ts

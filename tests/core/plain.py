@@ -60,67 +60,67 @@ def exact_binomial(s, n, p):
     return sum(mass[s:], Fraction(0)), (mass[s] if s <= n else Fraction(0))
 
 
-def budget(level, t):
+def budget(level, t, tail=0.0):
     """The KL budget of round t."""
-    return math.log(t) + (3.0 * math.log(max(1.0, math.log(t))) if level == "theory" else 0.0)
+    return (1.0 + tail) * math.log(t) + (3.0 * math.log(max(1.0, math.log(t))) if level == "theory" else 0.0)
 
 
-def quantile_level(schedule, plays, t):
+def quantile_level(schedule, plays, t, tail=0.0):
     """The posterior quantile of BayesUCB in round t of arms with so many plays, as an array."""
     plays = np.asarray(plays, float)
     if schedule == "practical":
-        return np.full(plays.shape, 1.0 / (t + 1.0))
-    delta = 1.0 / (np.sqrt(8.0 * np.maximum(plays, 1)) * t)
+        return np.full(plays.shape, (t + 1.0) ** -(1.0 + tail))
+    delta = t ** -(1.0 + tail) / np.sqrt(8.0 * np.maximum(plays, 1))
     return delta / max(1.0, math.log(t)) ** 3 if schedule == "proof" else delta
 
 
-def risk_level(schedule, plays, t, alpha):
+def risk_level(schedule, plays, t, alpha, tail=0.0):
     """The same for a risk: at most alpha/2 as simulated, where that is not 0."""
-    delta = quantile_level(schedule, plays, t)
+    delta = quantile_level(schedule, plays, t, tail)
     return np.minimum(delta, alpha / 2) if alpha > 0 and schedule != "proof" else delta
 
 
-def kl_upper_index(level, plays, total, t):
+def kl_upper_index(level, plays, total, t, tail=0.0):
     plays, total = np.asarray(plays, float), np.asarray(total, float)
     n = np.maximum(plays, 1)
-    return np.where(plays == 0, 1.0, kl_upper(np.minimum(1.0, total / n), budget(level, t) / n))
+    return np.where(plays == 0, 1.0, kl_upper(np.minimum(1.0, total / n), budget(level, t, tail) / n))
 
 
-def kl_lower_index(level, plays, total, t):
+def kl_lower_index(level, plays, total, t, tail=0.0):
     plays, total = np.asarray(plays, float), np.asarray(total, float)
     n = np.maximum(plays, 1)
-    return np.where(plays == 0, 0.0, kl_lower(np.minimum(1.0, total / n), budget(level, t) / n))
+    return np.where(plays == 0, 0.0, kl_lower(np.minimum(1.0, total / n), budget(level, t, tail) / n))
 
 
-def bayes_upper_index(schedule, plays, ones, t):
+def bayes_upper_index(schedule, plays, ones, t, tail=0.0):
     """The (1 - delta) quantile of Beta(R+1, N-R), by its mirror image; 1 where R = N."""
     plays, ones = np.asarray(plays, float), np.asarray(ones, float)
     failures = np.maximum(plays - ones, 1)
-    quantile = special.betaincinv(failures, ones + 1, quantile_level(schedule, plays, t))
+    quantile = special.betaincinv(failures, ones + 1, quantile_level(schedule, plays, t, tail))
     return np.where(plays == ones, 1.0, 1.0 - quantile)
 
 
-def bayes_lower_index(schedule, plays, ones, t, alpha):
+def bayes_lower_index(schedule, plays, ones, t, alpha, tail=0.0):
     """The delta quantile of Beta(S, N-S+1); 0 where S = 0."""
     plays, ones = np.asarray(plays, float), np.asarray(ones, float)
-    quantile = special.betaincinv(np.maximum(ones, 1), plays - ones + 1, risk_level(schedule, plays, t, alpha))
+    quantile = special.betaincinv(np.maximum(ones, 1), plays - ones + 1, risk_level(schedule, plays, t, alpha, tail))
     return np.where(ones == 0, 0.0, quantile)
 
 
-def hoeffding_width(level, plays, t):
-    return np.sqrt(budget(level, t) / (2.0 * np.maximum(plays, 1)))
+def hoeffding_width(level, plays, t, tail=0.0):
+    return np.sqrt(budget(level, t, tail) / (2.0 * np.maximum(plays, 1)))
 
 
-def hoeffding_upper_index(level, plays, total, t):
+def hoeffding_upper_index(level, plays, total, t, tail=0.0):
     plays, total = np.asarray(plays, float), np.asarray(total, float)
     mean = total / np.maximum(plays, 1)
-    return np.where(plays == 0, 1.0, np.minimum(1.0, mean + hoeffding_width(level, plays, t)))
+    return np.where(plays == 0, 1.0, np.minimum(1.0, mean + hoeffding_width(level, plays, t, tail)))
 
 
-def hoeffding_lower_index(level, plays, total, t):
+def hoeffding_lower_index(level, plays, total, t, tail=0.0):
     plays, total = np.asarray(plays, float), np.asarray(total, float)
     mean = total / np.maximum(plays, 1)
-    return np.where(plays == 0, 0.0, np.maximum(0.0, mean - hoeffding_width(level, plays, t)))
+    return np.where(plays == 0, 0.0, np.maximum(0.0, mean - hoeffding_width(level, plays, t, tail)))
 
 
 def variance_width(zeta, c, values, t):
@@ -182,12 +182,12 @@ def empirical_upper_index(level, bins, values, t):
     return 1.0 - empirical_lower_index(level, bins, 1.0 - np.asarray(values, float), t)
 
 
-def empirical_lower_indices(level, weights, t):
+def empirical_lower_indices(level, weights, t, tail=0.0):
     """The same for many arms, as rows of weights, by the dual form: much sooner, for a replay of many rounds."""
     weights = np.asarray(weights, float)
     plays = weights.sum(axis=1, keepdims=True)
     share = weights / np.maximum(plays, 1.0)
-    c = budget(level, t) / np.maximum(plays[:, 0], 1.0)
+    c = budget(level, t, tail) / np.maximum(plays[:, 0], 1.0)
     points = np.linspace(0.0, 1.0, weights.shape[1])
 
     def psi(e):
@@ -206,7 +206,7 @@ def empirical_lower_indices(level, weights, t):
         value, mean, _ = psi(np.exp(middle))
         low, high = np.where(value > c, middle, low), np.where(value > c, high, middle)
     tilted = np.where(bare & (at_zero <= c), np.exp(np.minimum(0.0, at_zero - c)) * mean_at_zero, mean)
-    return np.where(plays[:, 0] == 0.0, 0.0, tilted if budget(level, t) > 0.0 else share @ points)
+    return np.where(plays[:, 0] == 0.0, 0.0, tilted if budget(level, t, tail) > 0.0 else share @ points)
 
 
 def stakes(values, r):
@@ -235,16 +235,16 @@ def betting_lower_bound(values, r, limit):
     return max(0.0, r * (2.0 - math.exp(min(700.0, -excess / (r * kappas)))))
 
 
-def betting_lower_index(level, values, t, alpha):
+def betting_lower_index(level, values, t, alpha, tail=0.0):
     if alpha == 0.0:
         return 1e-300 if np.sum(values) > 0.0 else 0.0
-    return min(1.0, betting_lower_bound(values, alpha, budget(level, t)))
+    return min(1.0, betting_lower_bound(values, alpha, budget(level, t, tail)))
 
 
-def betting_upper_index(level, grid, values, t):
+def betting_upper_index(level, grid, values, t, tail=0.0):
     if len(values) == 0:
         return 1.0
-    values, limit = 1.0 - np.asarray(values, float), budget(level, t)
+    values, limit = 1.0 - np.asarray(values, float), budget(level, t, tail)
     for j in range(1, grid):
         r = j / grid
         if log_wealth(values, stakes(values, r), r) <= limit:
@@ -266,12 +266,12 @@ def tail_evidence(plays, ones, alpha):
         return np.where(ones > alpha * plays, -stats.binom.logsf(ones - 1, plays, alpha), 0.0)
 
 
-def joint_upper_index(level, plays, total, t, against):
+def joint_upper_index(level, plays, total, t, against, tail=0.0):
     """KL-UCB with what the evidence against an arm's safety leaves of the budget; the mean where it leaves nothing."""
     plays, total = np.asarray(plays, float), np.asarray(total, float)
     n = np.maximum(plays, 1)
     mean = np.minimum(1.0, total / n)
-    left = np.maximum(0.0, budget(level, t) - against)
+    left = np.maximum(0.0, budget(level, t, tail) - against)
     return np.where(plays == 0, 1.0, np.where(left > 0.0, kl_upper(mean, left / n), mean))
 
 

@@ -33,7 +33,7 @@ from safebandit.core.indices.kl import budget
 
 @compiled
 def probe(t):
-    return budget(0, t)
+    return budget(0, 0.0, t)
 
 
 if __name__ != "__main__":

@@ -362,6 +362,34 @@ def test_a_hold_stands_until_there_is_news_though_the_risk_is_drawn(policy):
     assert {True, False} == set(held)
 
 
+@pytest.mark.parametrize(("policy", "comes_back"), [("tsbu", True), ("tsbu:lasting=true", False)])
+def test_an_excluded_arm_stays_so_whatever_is_told_or_corrected_of_others(policy, comes_back):
+    trial = Trial(["one", "other"], 0.3, policy, seed=4)
+
+    def permissible():
+        return next(view.permissible for view in trial.explain().arms if view.arm == "one")
+
+    first = None
+    for _ in range(250):
+        unit = trial.ask()
+        # The first units of one arm are all harmed; then it is not heard of again.
+        trial.tell(unit.id, reward=1, risk=unit.arm == "one")
+        first = unit.id if unit.arm == "other" else first
+        if first is not None and not permissible():
+            break
+    assert not permissible()
+    closed = trial.explain().round
+    while trial.explain().round < closed + 60 and not permissible():
+        unit = trial.ask()
+        trial.tell(unit.id, reward=1, risk=0)
+    assert permissible() == comes_back
+    # All outcomes are counted anew, in the order in which they were told; and a saved trial counts them as well.
+    trial.correct(first, reward=0, reason="misread")
+    again = Trial.from_json(trial.to_json())
+    assert [trial.explain(), permissible()] == [again.explain(), comes_back]
+    assert trial.verify().holds
+
+
 # Ids, corrections, amendments: as in a record.
 
 

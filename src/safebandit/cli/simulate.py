@@ -112,12 +112,13 @@ def _from_file(path: Path, given: dict[str, Any]) -> Study:
 
 def _from_flags(given: dict[str, Any], problem: dict[str, Any]) -> Study:
     from safebandit.core.policies import recommended
-    from safebandit.simulation.study import Study, instance_from_entry
+    from safebandit.simulation.study import DEFAULTS, Study, instance_from_entry
 
     entry = entry_from_flags(problem)
     if "policies" not in given:
         risks = len(instance_from_entry(entry).limits)
-        given = {**given, "policies": list(dict.fromkeys([recommended(risks), "tsbu", "docb"]))}
+        usual = recommended(given.get("horizon", DEFAULTS["horizon"]), risks)
+        given = {**given, "policies": list(dict.fromkeys([usual, "tsbu", "docb"]))}
     return Study.from_dict({**given, "instances": [entry]})
 
 

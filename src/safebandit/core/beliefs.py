@@ -1,15 +1,15 @@
 """What Beta posteriors say of the best safe arm: who it is, what each arm costs, and what each would teach.
 
-Rewards and risks have flat priors, and a risk also has a point of mass at its limit, which is safe; given the data they are
-independent. Write P_k for the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k) for
-that of its reward where 0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if there
-are none, and Y for the largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
+Priors are flat, and a risk also has a point of mass at its limit, which is safe; given the data all means are
+independent. Write P_k for the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k)
+for that of its reward where 0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if
+there are none, and Y for the largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
 
     its chance to be the best safe arm   P_k * integral of g_k * product of F_j over j other than k
     its cost, max(best - reward, Y, 0)   Y + (M - reward - Y)_+, because Y is never negative
     what it teaches                      the variance of its mean reward and risks over who the best safe arm is
 
-Everything is an integral over one variable of products of the laws of single arms, and no draw is needed. A law is a table on
+All are integrals over one variable of products of the laws of single arms, and no draw is needed. A law is a table on
 an even grid of logits as wide as the posterior; all laws meet on a common grid that steps as finely as the narrowest
 posterior there. On logits Beta densities fade on both sides, so that the trapezoid rule is nearly exact.
 """

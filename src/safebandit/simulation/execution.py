@@ -79,10 +79,10 @@ class Resources(NamedTuple):
     progress: Progress | None = None
 
 
-def ready_for(policy: Any, instance: Instance) -> Any:
-    """A policy as the simulator plays it on an instance; an error says why it cannot."""
+def ready_for(policy: Any, instance: Instance, horizon: int) -> Any:
+    """A policy as the simulator plays it on an instance for so many rounds; an error says why it cannot."""
     chosen = policy_from_text(policy) if isinstance(policy, str) else policy
-    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", instance.nu))
+    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", instance.nu, horizon))
 
 
 def run(
@@ -113,7 +113,7 @@ def run(
 
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> Job:
     instance = specification.instance
-    ready = ready_for(policy, instance)
+    ready = ready_for(policy, instance, specification.horizon)
     # A round without a play forgoes the best safe arm's reward.
     costs = Costs(instance.costs, np.asarray(instance.unsafe_by_risk.any(axis=0)), instance.best_mean)
     return Job(

@@ -63,7 +63,7 @@ class Settings:
             arms=names,
             limits=limits,
             risks=tuple(check_text("a risk's name", name) for name in read_risk_names(risks, len(limits), TrialError)),
-            policy=_read_policy(recommended(len(limits)) if policy is None else policy, names),
+            policy=_read_policy(recommended(risks=len(limits)) if policy is None else policy, names),
             seed=number,
             pending_cap=int(read_number("pending_cap", pending_cap, int, TrialError)),
             lost=lost,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from safebandit.core.indices import KLLower, SampledRisk, Thompson
+from safebandit.core.indices import KLLower, PointMassRisk, SampledRisk, Thompson
 from safebandit.core.policies import HOLD, WAIT, DoublyOptimistic
 
 from .. import driving, plain
@@ -47,6 +47,30 @@ def test_a_sampled_risk_is_a_posterior_draw_less_its_slack(plays, ones, slack, p
     assert (permits == (risks <= 0.2)).all()
 
 
+@pytest.mark.parametrize(
+    ("plays", "ones", "mass", "alpha"),
+    [
+        (0, 0, 1.0, 0.2),
+        (40, 8, 1.0, 0.2),
+        (40, 14, 0.5, 0.2),
+        (2_000, 400, 0.1, 0.2),
+        (9, 0, 1.0, 0.0),
+        (9, 1, 1.0, 0.0),
+    ],
+)
+def test_a_risk_with_a_point_mass_is_alpha_as_often_as_its_posterior_says(plays, ones, mass, alpha):
+    bench = driving.Bench(DoublyOptimistic(Thompson(), PointMassRisk(mass), each_first=False), 1, alpha, seed=3)
+    if plays > 0:
+        bench.jump(0, 1, plays, ones)
+    drawn, permits = np.array([bench.gate(50) for _ in range(5_000)]).T
+    hits = int((drawn == alpha).sum())
+    assert stats.binomtest(hits, 5_000, point_mass(plays, ones, alpha, mass)).pvalue > driving.FALSE_ALARM
+    others = drawn[drawn != alpha]
+    if len(others) > 0:
+        assert stats.kstest(others, stats.beta(ones + 1, plays - ones + 1).cdf).pvalue > driving.FALSE_ALARM
+    assert (permits == (drawn <= alpha)).all()
+
+
 # (plays, rewards, risks...) per arm, and alpha: where the gate is open, shut and in doubt, and where no arm is likely.
 STATES = {
     "one arm": ([(12, 5, 4)], (0.3,)),
@@ -59,7 +83,8 @@ STATES = {
     "no risk": ([(20, 9, 20), (20, 12, 0), (0, 0, 0)], (0.0,)),
     "many plays": ([(5_000, 2_500, 1_510), (5_000, 2_540, 1_530), (400, 190, 60)], (0.3,)),
 }
-SLACKS = {"naive-ts": 0.0, "slack-ts": 0.25, "slack-ts:slack=1.5": 1.5}
+SLACKS = {"naive-ts": 0.0, "slack-ts": 0.25, "slack-ts:slack=1.5": 1.5, "point-ts": 0.0, "point-ts:mass=0.2": 0.0}
+MASSES = {"point-ts": 1.0, "point-ts:mass=0.2": 0.2}
 
 
 def sampling_bench(text, state, when_none, seed=0):
@@ -67,11 +92,19 @@ def sampling_bench(text, state, when_none, seed=0):
     bench = driving.Bench(text, len(counts), limits, when_none=when_none, seed=seed)
     for k, (plays, *ones) in enumerate(counts):
         for j, each in enumerate(ones):
+            if j > 0 and plays > 0:
+                bench.jump(k, j, plays, each)
             bench.set(k, j, plays, each)
     return bench
 
 
-def plain_answers(state, slack, rule, available=None, size=60_000):
+def point_mass(plays, ones, alpha, odds):
+    """The posterior chance of exactly alpha, from SciPy's binomial law."""
+    after = odds * (plays + 1) * stats.binom.pmf(ones, plays, alpha)
+    return after / (1.0 + after)
+
+
+def plain_answers(state, slack, rule, available=None, size=60_000, mass=0.0):
     """What a policy that draws every arm answers, in NumPy, counted as a bench does."""
     counts, limits = STATES[state]
     random, some = np.random.default_rng(5), np.ones(len(counts), bool) if available is None else np.array(available)
@@ -81,6 +114,8 @@ def plain_answers(state, slack, rule, available=None, size=60_000):
         laws = [stats.beta(each + 1, plays - each + 1) for each in risks]
         shifts = [slack * law.std() * math.sqrt(math.log(ROUND * len(limits))) for law in laws]
         lower = [random.beta(*law.args, size) - shift for law, shift in zip(laws, shifts, strict=True)]
+        for each, alpha, drawn in zip(risks, limits, lower, strict=True):
+            drawn[random.random(size) < point_mass(plays, each, alpha, mass)] = alpha
         excess[k] = np.max([each - alpha for each, alpha in zip(lower, limits, strict=True)], axis=0)
     best = np.where((excess <= 0.0) & some[:, None], best, -1.0)
     least = np.where(some[:, None], excess, np.inf).argmin(axis=0)
@@ -94,7 +129,10 @@ def plain_answers(state, slack, rule, available=None, size=60_000):
 @pytest.mark.parametrize("text", SLACKS)
 def test_both_drawn_arms_are_given_as_often_as_in_numpy(text, state, rule):
     found = sampling_bench(text, state, rule).counts(ROUND, 20_000)
-    assert plain.same_law(found, plain_answers(state, SLACKS[text], rule)) > driving.FALSE_ALARM
+    assert (
+        plain.same_law(found, plain_answers(state, SLACKS[text], rule, mass=MASSES.get(text, 0.0)))
+        > driving.FALSE_ALARM
+    )
 
 
 @pytest.mark.parametrize("rule", ["least_risky", "hold"])

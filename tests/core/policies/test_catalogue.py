@@ -4,7 +4,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safebandit.core.indices import BayesLower, BayesUpper, KLLower, KLUpper, Level, SampledRisk, Schedule, Thompson
+from safebandit.core.indices import (
+    BayesLower,
+    BayesUpper,
+    BettingGate,
+    KLLower,
+    KLUpper,
+    Level,
+    MixtureGate,
+    PointMassRisk,
+    PosteriorGate,
+    SampledRisk,
+    Schedule,
+    Thompson,
+)
 from safebandit.core.naming import kebab, read_choice, read_number, read_value, split_call
 from safebandit.core.policies import (
     POLICIES,
@@ -43,6 +56,14 @@ def ready(policy, when_none="hold"):
         (" tsbu : schedule = proof ", tsbu(Schedule.proof)),
         ("klbayes:schedule=theory", klbayes(schedule=Schedule.theory)),
         ("slack-ts:slack=0.5", slack_ts(0.5)),
+        ("point-ts:mass=0.5", DoublyOptimistic(Thompson(), PointMassRisk(0.5), each_first=False)),
+        ("tsbu:tail=0.25,lasting=true", tsbu(tail=0.25, lasting=True)),
+        ("docb:tail=0.25", DoublyOptimistic(KLUpper(tail=0.25), KLLower(tail=0.25))),
+        (
+            "thompson+posterior-gate:safety.confidence=0.9,safety.least=6",
+            DoublyOptimistic(Thompson(), PosteriorGate(0.9, 6)),
+        ),
+        ("kl-upper+mixture-gate:safety.delta=0.1", DoublyOptimistic(KLUpper(), MixtureGate(0.1))),
         ("naive-ts:when_none=low", naive_ts("low")),
         (
             "bayes-upper+sampled-risk:reward.schedule=theory,safety.prior_b=2,each_first=false",
@@ -55,15 +76,16 @@ def test_texts_and_the_policies_they_name(text, policy):
     assert policy_from_text(policy_to_text(policy)) == policy
 
 
+tails = st.sampled_from([0.0, 0.25]) | st.floats(0.0, 9.0)
 indices = {
     "reward": st.one_of(
-        st.builds(KLUpper, st.sampled_from(Level)),
-        st.builds(BayesUpper, st.sampled_from(Schedule)),
+        st.builds(KLUpper, st.sampled_from(Level), tails),
+        st.builds(BayesUpper, st.sampled_from(Schedule), tails),
         st.builds(Thompson, st.floats(1e-6, 1e6), st.floats(1e-6, 1e6)),
     ),
     "safety": st.one_of(
-        st.builds(KLLower, st.sampled_from(Level)),
-        st.builds(BayesLower, st.sampled_from(Schedule)),
+        st.builds(KLLower, st.sampled_from(Level), tails),
+        st.builds(BayesLower, st.sampled_from(Schedule), tails),
         st.builds(SampledRisk, st.floats(0, 1e6), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6)),
     ),
 }
@@ -138,6 +160,20 @@ def test_a_bad_text_is_refused_in_one_line(text, message):
         (DoublyOptimistic(Thompson(float("nan")), KLLower()), "prior_a must be a finite number, got nan"),
         (DoublyOptimistic(Thompson(True), KLLower()), "prior_a must be a finite number, got True"),
         (DoublyOptimistic(Thompson(), SampledRisk(-0.1)), "slack of SampledRisk must be at least 0, got -0.1"),
+        (DoublyOptimistic(Thompson(), PointMassRisk(-1)), "mass of PointMassRisk must be at least 0, got -1"),
+        (tsbu(tail=-0.5), "tail of BayesLower must be at least 0, got -0.5"),
+        (
+            DoublyOptimistic(Thompson(), PosteriorGate(95)),
+            "confidence of PosteriorGate must lie between 0 and 1, got 95",
+        ),
+        (DoublyOptimistic(Thompson(), PosteriorGate(least=-1)), "least of PosteriorGate must be at least 0, got -1"),
+        (DoublyOptimistic(Thompson(), MixtureGate(0)), "delta of MixtureGate must lie between 0 and 1, got 0"),
+        (DoublyOptimistic(Thompson(), BettingGate(1.0)), "delta of BettingGate must lie between 0 and 1, got 1.0"),
+        (
+            DoublyOptimistic(Thompson(), SampledRisk(), lasting=True),
+            "lasting needs a safety index that draws nothing, got SampledRisk; take BayesLower",
+        ),
+        (DoublyOptimistic(KLUpper(), KLLower(), lasting="no"), "lasting must be true or false, got 'no'"),
         (DoublyOptimistic(KLUpper("quick"), KLLower()), "level must be one of practical, theory, proof, got 'quick'"),
         (DoublyOptimistic(KLUpper(), KLLower(), each_first=2), "each_first must be true or false, got 2"),
         (docb(when_none="medium"), "when_none, unless least_risky or hold, must be an arm (0 to 2, or one of "),
@@ -161,6 +197,14 @@ def test_a_prepared_policy_is_made_of_plain_numbers():
     assert plain.each_first is False
     written = DoublyOptimistic(Thompson(2, "3"), BayesLower("theory"), each_first="false")
     assert ready(written)[:2] == (Thompson(2.0, 3.0), BayesLower(1))
+
+
+def test_the_risks_of_an_arm_share_the_chance_to_exclude_it_wrongly():
+    policy = DoublyOptimistic(Thompson(), MixtureGate(0.06), each_first=False)
+    assert [driving.ready(policy, ARMS, (0.2,) * risks).safety.delta for risks in (1, 2, 3)] == [0.06, 0.03, 0.02]
+    # A level of log t has its own way to do that, and each posterior speaks for itself.
+    for index in (BayesLower(), PosteriorGate()):
+        assert driving.ready(policy._replace(safety=index), ARMS, (0.2, 0.2)).safety == index
 
 
 def test_what_to_do_when_no_arm_is_permissible():

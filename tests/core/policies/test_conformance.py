@@ -14,8 +14,12 @@ from safebandit.errors import PolicyError
 from .. import driving
 
 # Each pair of indices is compiled: every index is there once, in a policy of the catalogue or in one of these pairs.
-PAIRS = ["bayes-upper+bayes-lower", *(f"{name}-upper+{name}-lower" for name in ("hoeffding", "variance", "betting"))]
-EVERY = [*POLICIES, *PAIRS]
+PAIRS = [
+    "bayes-upper+posterior-gate", "kl-upper+mixture-gate", "thompson+betting-gate",
+    *(f"{name}-upper+{name}-lower" for name in ("hoeffding", "variance", "betting")),
+]  # fmt: skip
+# And what is the same code with other numbers.
+EVERY = [*POLICIES, *PAIRS, "tsbu:lasting=true,tail=0.25"]
 
 
 def parts(text):
@@ -106,7 +110,7 @@ CASES = [
     *((text, "one risk") for text in EVERY), *((text, "two risks") for text in TAKE_SEVERAL),
     *((text, "three real risks") for text in TAKE_SEVERAL),
     *((text, "ties") for text in ("docb", "klbayes", "naive-ts")),
-    *((text, "real") for text in ("docb", "tsbu", "slack-ts", "bayes-upper+bayes-lower", "empirical-kl")),
+    *((text, "real") for text in ("docb", "tsbu", "slack-ts", "bayes-upper+posterior-gate", "empirical-kl")),
 ]  # fmt: skip
 
 

@@ -52,6 +52,38 @@ def test_the_clock_and_the_notes_of_later_rounds_are_whole(t):
     assert search.work["ask_at"][0, 2] == later + later // 16 + 9
 
 
+@pytest.mark.parametrize("limits", [(0.3,), (0.3, 0.4)])
+@pytest.mark.parametrize("text", ["tsbu", "tsbu:lasting=true,tail=0.5", "topsi:lasting=true,head_start=5"])
+def test_gates_are_as_the_definition_has_them_in_every_round(text, limits):
+    search, random = driving.Search(text, 6, limits, seed=2), np.random.default_rng(1)
+    means, closed = [0.1, 0.25, 0.3, 0.35, 0.5, 0.9], set()
+    for t in range(1, 600):
+        k = t - 1 if search.policy.each_first and t <= 6 else int(search.find(t).argmax())
+        if t > 6:
+            search.decide(t)
+            permissible = search.columns()[0]
+            assert search.work["open"][0].tolist() == permissible.tolist(), t
+            closed |= set(np.flatnonzero(permissible == 0.0).tolist())
+        search.learn(k, random.random() < 0.5, *[random.random() < means[k]] * len(limits))
+    assert closed
+
+
+def test_a_closed_gate_opens_with_nothing_new_known_unless_exclusion_lasts():
+    for text, rounds in (("tsbu", True), ("tsbu:lasting=true", False)):
+        bench = driving.Bench(text, 2, 0.3, when_none="hold")
+        for _ in range(4):
+            bench.learn(0, 1.0, 1.0)
+            bench.learn(1, 0.0, 0.0)
+        assert bench.table(9)[0].tolist() == [0.0, 1.0]
+        for i in range(8, 2_000):
+            bench.learn(1, 0.0, 0.0)
+            bench.decide(i + 2)
+        assert bench.columns()[0].tolist() == [float(rounds), 1.0]
+        # Its own outcomes say otherwise: by them it is asked about the present round.
+        bench.learn(0, 1.0, 0.0)
+        assert bench.table(2_002)[0].tolist() == [1.0, 1.0]
+
+
 def test_where_no_gate_is_open_nothing_is_played_until_one_opens():
     search = driving.Search(POLICY, 1, 0.3)
     for _ in range(5):

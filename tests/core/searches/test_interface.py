@@ -45,7 +45,9 @@ def test_the_check_would_notice_a_record_that_begins_as_another():
         ("docb", "ByLines"), ("bayes-upper+bayes-lower", "ByLines"), ("safe-imed", "ByLeastCost"), ("tsbu", "ByBar"),
         ("joint-ts", "ByTestedBar"), ("joint-dirichlet", "ByTestedBar"), ("bwcr", "FromLastRound"),
         ("naive-ts", "ByDefinition"), ("thompson+bayes-lower:reward.prior_a=2", "ByDefinition"),
-        ("kl-upper+sampled-risk", "ByDefinition"), ("kl-upper+kl-upper-risk", "ByDefinition"),
+        ("kl-upper+sampled-risk", "ByDefinition"),
+        ("point-ts", "ByDefinition"), ("thompson+betting-gate", "ByBar"), ("kl-upper+mixture-gate", "ByLines"),
+        ("kl-upper+kl-upper-risk", "ByDefinition"),
     ],
 )  # fmt: skip
 def test_every_policy_has_the_search_that_serves_it(text, name):

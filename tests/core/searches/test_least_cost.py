@@ -6,6 +6,7 @@ from .. import driving
 
 POLICIES = [
     "safe-imed", "safe-imed:discount=0.7,head_start=200", "safe-imed:evidence=kl",
+    "safe-imed:lasting=true,tail=0.25",
     "safe-imed:evidence=kl,discount=1",
 ]  # fmt: skip
 

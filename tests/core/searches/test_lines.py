@@ -15,12 +15,25 @@ POLICIES = [
     "docb", "docb:level=theory", "klbayes", "joint-kl", "joint-kl:head_start=300", "empirical-kl:bins=12",
     "bayes-upper+bayes-lower:each_first=false", "hoeffding-upper+hoeffding-lower",
     "variance-upper+variance-lower:reward.zeta=0.5", "betting-upper+betting-lower:reward.grid=16",
+    "docb:tail=0.25,lasting=true", "kl-upper+mixture-gate",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", driving.PROBLEMS)
 @pytest.mark.parametrize("text", POLICIES)
 def test_lines_give_the_arms_of_the_definition(text, name):
+    driving.assert_lockstep(text, name)
+
+
+@pytest.mark.parametrize("name", ["five", "forty", "two risks", "none safe"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docb:level=theory,tail=0.5", "joint-kl:level=theory,tail=0.25,lasting=true", "empirical-kl:bins=12,tail=0.25",
+        "klbayes:tail=0.25,lasting=true,head_start=9", "bayes-upper+posterior-gate:reward.tail=0.25",
+    ],
+)  # fmt: skip
+def test_lines_of_higher_levels_give_the_arms_of_the_definition(text, name):
     driving.assert_lockstep(text, name)
 
 

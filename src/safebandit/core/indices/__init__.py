@@ -1,8 +1,9 @@
 """Indices: optimistic numbers about one quantity of one arm. `interface` has the questions they answer."""
 
 from safebandit.core.indices.bayes import BayesLower, BayesUpper, Schedule
-from safebandit.core.indices.betting import BettingLower, BettingUpper
+from safebandit.core.indices.betting import BettingGate, BettingLower, BettingUpper
 from safebandit.core.indices.empirical import EmpiricalLower, EmpiricalUpper
+from safebandit.core.indices.fixed import MixtureGate, PosteriorGate
 from safebandit.core.indices.hoeffding import HoeffdingLower, HoeffdingUpper
 from safebandit.core.indices.imed import IMED
 from safebandit.core.indices.interface import (
@@ -23,13 +24,13 @@ from safebandit.core.indices.interface import (
 from safebandit.core.indices.joint import JointUpper
 from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
 from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk, Level
-from safebandit.core.indices.sampling import SampledRisk, Thompson
+from safebandit.core.indices.sampling import PointMassRisk, SampledRisk, Thompson
 from safebandit.core.indices.variance import VarianceLower, VarianceUpper
 
 __all__ = [
-    "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingLower", "BettingUpper", "Description",
+    "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingGate", "BettingLower", "BettingUpper", "Description",
     "EmpiricalLower", "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson",
-    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "SampledRisk", "Schedule", "Thompson",
-    "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn", "learn_together", "lower",
-    "permits", "start", "steady", "upper", "width",
+    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "MixtureGate", "PointMassRisk", "PosteriorGate",
+    "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence",
+    "learn", "learn_together", "lower", "permits", "start", "steady", "upper", "width",
 ]  # fmt: skip

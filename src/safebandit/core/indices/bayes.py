@@ -36,20 +36,19 @@ class Schedule(IntEnum):
 
 
 @inlined
-def quantile_level(schedule: int, plays: float, t: int) -> float:
-    """delta_t before it is held below alpha/2."""
-    if schedule == 0:
-        return 1.0 / (t + 1.0)
-    delta = 1.0 / (math.sqrt(8.0 * max(1, plays)) * t)
+def quantile_level(schedule: int, tail: float, plays: float, t: int) -> float:
+    """delta_t before it is held below alpha/2: with a `tail` of b, t^(1 + b) stands for t in it."""
+    clock = t + 1.0 if schedule == 0 else float(t)
+    delta = 1.0 / clock if schedule == 0 else 1.0 / (math.sqrt(8.0 * max(1, plays)) * clock)
     if schedule == 2:
         delta /= max(1.0, math.log(t)) ** 3
-    return delta
+    return delta * clock**-tail if tail > 0.0 else delta
 
 
 @inlined
-def risk_level(schedule: int, plays: int, t: int, alpha: float) -> float:
+def risk_level(schedule: int, tail: float, plays: int, t: int, alpha: float) -> float:
     """delta_t of a safety index: at most alpha/2, so that at first every arm is permissible."""
-    delta = quantile_level(schedule, plays, t)
+    delta = quantile_level(schedule, tail, plays, t)
     # At alpha = 0 the paper's min(alpha/2, .) would permit every arm; the plain schedule does not.
     if alpha > 0.0 and schedule != 2:
         delta = min(0.5 * alpha, delta)
@@ -59,21 +58,25 @@ def risk_level(schedule: int, plays: int, t: int, alpha: float) -> float:
 @described(
     "U = Q(Beta(R+1, N-R), 1 - delta_t), 1 where R = N",
     "Algorithm 3 by x -> 1-x",
+    not_negative=("tail",),
 )
 class BayesUpper(NamedTuple):
     """The (1 - delta_t) quantile of the reward's posterior, the mirror image of `BayesLower`."""
 
     schedule: Schedule = Schedule.practical
+    tail: float = 0.0
 
 
 @described(
     "L = Q(Beta(S, N-S+1), delta_t), 0 where S = 0",
     "Algorithm 3",
+    not_negative=("tail",),
 )
 class BayesLower(NamedTuple):
     """The delta_t quantile of the risk's posterior: L = Q(Beta(S, N-S+1), delta_t), and 0 where S = 0."""
 
     schedule: Schedule = Schedule.practical
+    tail: float = 0.0
 
 
 @inlined
@@ -88,7 +91,7 @@ def bayes_upper_index(index: BayesUpper, seen: Seen, t: int, stream: Stream) -> 
     if seen.plays == seen.ones:
         return 1.0
     failures, plays = bayes_failures(seen)
-    return 1.0 - beta_quantile(failures, plays - failures + 1.0, quantile_level(index.schedule, plays, t))
+    return 1.0 - beta_quantile(failures, plays - failures + 1.0, quantile_level(index.schedule, index.tail, plays, t))
 
 
 @steady.register(BayesUpper)
@@ -119,7 +122,7 @@ def bayes_lower_learn(index: BayesLower, seen: Seen, value: float, bit: int, alp
 @permits.register(BayesLower)
 def bayes_lower_permits(index: BayesLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     """L <= alpha is P(Bin(N, alpha) >= S) >= delta_t: no quantile is needed."""
-    return seen.own[0] >= risk_level(index.schedule, seen.plays, t, alpha)
+    return seen.own[0] >= risk_level(index.schedule, index.tail, seen.plays, t, alpha)
 
 
 @evidence.register(BayesLower)
@@ -134,4 +137,5 @@ def bayes_evidence(index: BayesLower, seen: Seen, alpha: float) -> float:
 def bayes_lower_index(index: BayesLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.ones == 0:
         return 0.0
-    return beta_quantile(seen.ones, seen.plays - seen.ones + 1, risk_level(index.schedule, seen.plays, t, alpha))
+    delta = risk_level(index.schedule, index.tail, seen.plays, t, alpha)
+    return beta_quantile(seen.ones, seen.plays - seen.ones + 1, delta)

@@ -39,17 +39,20 @@ ABOVE_NOTHING = 1e-300
     "U = 1 - min{ r : W_r of 1 - R is within gamma_t }, on a grid of r, refined by a bound between its points",
     SOURCE,
     positive=("grid",),
+    not_negative=("tail",),
 )
 class BettingUpper(NamedTuple):
     """The largest mean that no gambler has refuted, one for each point of a grid; a play costs O(grid)."""
 
     level: Level = Level.practical
     grid: int = 64
+    tail: float = 0.0
 
 
 @described(
     "not permissible where log W > gamma_t; log W += log(1 + lambda (S - alpha)) at each play, lambda from past plays",
     SOURCE,
+    not_negative=("tail",),
 )
 class BettingLower(NamedTuple):
     """A gambler's wealth against alpha; L bounds the smallest mean risk that the same stakes do not refute.
@@ -58,6 +61,23 @@ class BettingLower(NamedTuple):
     """
 
     level: Level = Level.practical
+    tail: float = 0.0
+
+
+@described(
+    "excluded where W >= 1/delta; log W += log(1 + lambda (S - alpha)) at each play, lambda from past plays",
+    SOURCE,
+    between=("delta",),
+    shared=("delta",),
+)
+class BettingGate(NamedTuple):
+    """Exclude an arm once a gambler's wealth against alpha, as in `BettingLower`, is 1/`delta`; for any law on [0, 1].
+
+    An arm whose mean risk is at most alpha is ever excluded with probability at most `delta`, over all rounds together;
+    of several risks each has its share of it.
+    """
+
+    delta: float = 0.05
 
 
 @inlined
@@ -85,18 +105,21 @@ def _refuted_down_to(log_wealth: float, kappas: float, r: float, log_limit: floa
 
 
 @width.register(BettingLower)
-def betting_lower_width(index: BettingLower) -> int:
+@width.register(BettingGate)
+def betting_lower_width(index: BettingLower | BettingGate) -> int:
     return 4
 
 
 @start.register(BettingLower)
-def betting_lower_start(index: BettingLower, own: Numbers, alpha: float) -> None:
+@start.register(BettingGate)
+def betting_lower_start(index: BettingLower | BettingGate, own: Numbers, alpha: float) -> None:
     for j in range(4):
         own[j] = 0.0
 
 
 @learn.register(BettingLower)
-def betting_lower_learn(index: BettingLower, seen: Seen, value: float, bit: int, alpha: float) -> None:
+@learn.register(BettingGate)
+def betting_lower_learn(index: BettingLower | BettingGate, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own numbers: the mean, N V, log W and the sum of kappa."""
     own = seen.own
     if alpha > 0.0 and seen.plays > 1:
@@ -114,17 +137,28 @@ def betting_lower_learn(index: BettingLower, seen: Seen, value: float, bit: int,
 
 @permits.register(BettingLower)
 def betting_lower_permits(index: BettingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
-    return seen.own[2] <= budget(index.level, t)
+    return seen.own[2] <= budget(index.level, index.tail, t)
+
+
+@permits.register(BettingGate)
+def betting_gate_permits(index: BettingGate, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
+    return seen.own[2] < -math.log(index.delta)
 
 
 @evidence.register(BettingLower)
-def betting_evidence(index: BettingLower, seen: Seen, alpha: float) -> float:
+@evidence.register(BettingGate)
+def betting_evidence(index: BettingLower | BettingGate, seen: Seen, alpha: float) -> float:
     return max(0.0, seen.own[2])
 
 
 @lower.register(BettingLower)
 def betting_lower_index(index: BettingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
-    return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, budget(index.level, t)))
+    return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, budget(index.level, index.tail, t)))
+
+
+@lower.register(BettingGate)
+def betting_gate_lower(index: BettingGate, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
+    return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, -math.log(index.delta)))
 
 
 @width.register(BettingUpper)
@@ -167,7 +201,7 @@ def betting_upper_index(index: BettingUpper, seen: Seen, t: int, stream: Stream)
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same outcomes.
-    log_limit = budget(index.level, t) * (seen.plays / (seen.plays + seen.pending))
+    log_limit = budget(index.level, index.tail, t) * (seen.plays / (seen.plays + seen.pending))
     j = 1
     while j < index.grid and seen.own[2 * j] > log_limit:
         j += 1
@@ -180,5 +214,6 @@ def betting_upper_index(index: BettingUpper, seen: Seen, t: int, stream: Stream)
 
 @steady.register(BettingUpper)
 @steady.register(BettingLower)
-def betting_is_steady(index: BettingUpper | BettingLower) -> bool:
+@steady.register(BettingGate)
+def betting_is_steady(index: BettingUpper | BettingLower | BettingGate) -> bool:
     return True

@@ -28,6 +28,7 @@ SOURCE = "Cappe, Garivier, Maillard, Munos and Stoltz 2013, empirical KL-UCB"
     "U = max{ q >= mean : N K_inf(P, q) <= gamma_t }, P the outcomes' own law, split between points 1/bins apart",
     SOURCE,
     positive=("bins",),
+    not_negative=("tail",),
 )
 class EmpiricalUpper(NamedTuple):
     """The largest mean of a law on [0, 1] that the outcomes do not refute; narrow where they vary little.
@@ -38,18 +39,21 @@ class EmpiricalUpper(NamedTuple):
 
     level: Level = Level.practical
     bins: int = 32
+    tail: float = 0.0
 
 
 @described(
     "L = min{ q <= mean : N K_inf(P, q) <= gamma_t }, P the outcomes' own law, split between points 1/bins apart",
     f"{SOURCE}, by x -> 1-x",
     positive=("bins",),
+    not_negative=("tail",),
 )
 class EmpiricalLower(NamedTuple):
     """The smallest mean risk of a law on [0, 1] that the outcomes do not refute: `EmpiricalUpper` by x -> 1-x."""
 
     level: Level = Level.practical
     bins: int = 32
+    tail: float = 0.0
 
 
 @width.register(EmpiricalUpper)
@@ -82,7 +86,7 @@ def known_share(seen: Seen) -> float:
 def empirical_upper_index(index: EmpiricalUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
-    share = budget(index.level, t) * known_share(seen) / seen.plays
+    share = budget(index.level, index.tail, t) * known_share(seen) / seen.plays
     return 1.0 - empirical_lower(seen.own, index.bins, seen.plays, 1.0 - seen.mean, share)
 
 
@@ -96,7 +100,7 @@ def empirical_lower_learn(index: EmpiricalLower, seen: Seen, value: float, bit: 
 @permits.register(EmpiricalLower)
 def empirical_lower_permits(index: EmpiricalLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     """L <= alpha is N K_inf(P, alpha) <= gamma_t: no inversion is needed."""
-    return seen.own[index.bins + 1] <= budget(index.level, t)
+    return seen.own[index.bins + 1] <= budget(index.level, index.tail, t)
 
 
 @evidence.register(EmpiricalLower)
@@ -108,7 +112,8 @@ def empirical_evidence(index: EmpiricalLower, seen: Seen, alpha: float) -> float
 def empirical_lower_index(index: EmpiricalLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
-    return empirical_lower(seen.own, index.bins, seen.plays, seen.mean, budget(index.level, t) / seen.plays)
+    share = budget(index.level, index.tail, t) / seen.plays
+    return empirical_lower(seen.own, index.bins, seen.plays, seen.mean, share)
 
 
 @steady.register(EmpiricalUpper)

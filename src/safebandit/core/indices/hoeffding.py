@@ -14,21 +14,25 @@ from safebandit.core.streams import Stream
 @described(
     "U = min(1, mean + sqrt(gamma_t / (2 N)))",
     "Hoeffding 1963; Auer, Cesa-Bianchi and Fischer 2002 (UCB1 has gamma_t = 4 log t)",
+    not_negative=("tail",),
 )
 class HoeffdingUpper(NamedTuple):
     """The mean and Hoeffding's width, which is the same for every law: U = mean + sqrt(gamma_t / (2 N)), at most 1."""
 
     level: Level = Level.practical
+    tail: float = 0.0
 
 
 @described(
     "L = max(0, mean - sqrt(gamma_t / (2 N)))",
     "Hoeffding 1963",
+    not_negative=("tail",),
 )
 class HoeffdingLower(NamedTuple):
     """The mean risk less Hoeffding's width: L = mean - sqrt(gamma_t / (2 N)), at least 0."""
 
     level: Level = Level.practical
+    tail: float = 0.0
 
 
 @upper.register(HoeffdingUpper)
@@ -36,14 +40,14 @@ def hoeffding_upper_index(index: HoeffdingUpper, seen: Seen, t: int, stream: Str
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same mean.
-    return min(1.0, seen.mean + math.sqrt(budget(index.level, t) / (2.0 * (seen.plays + seen.pending))))
+    return min(1.0, seen.mean + math.sqrt(budget(index.level, index.tail, t) / (2.0 * (seen.plays + seen.pending))))
 
 
 @lower.register(HoeffdingLower)
 def hoeffding_lower_index(index: HoeffdingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
-    return max(0.0, seen.mean - math.sqrt(budget(index.level, t) / (2.0 * seen.plays)))
+    return max(0.0, seen.mean - math.sqrt(budget(index.level, index.tail, t) / (2.0 * seen.plays)))
 
 
 @evidence.register(HoeffdingLower)

@@ -18,14 +18,18 @@ K = TypeVar("K", bound=type)
 
 
 class Description(NamedTuple):
-    """What people read of an index, its parameters that must be above, or not below, 0; whether it takes one risk; and
-    what it is called in explanations, if it is a safety index.
+    """What people read of an index, and rules for its parameters.
+
+    Those that must be above 0, or not below it, or between 0 and 1; those that the risks of an arm share in equal
+    parts; whether the index takes one risk only; and what it is called in explanations, if it is a safety index.
     """
 
     formula: str = ""
     source: str = ""
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     one_risk: bool = False
     risk_word: str = "lower risk index"
 

@@ -15,11 +15,16 @@ from safebandit.core.indices.kl import Level, budget
 from safebandit.core.streams import Stream
 
 
-@described("U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }", "ours: section 4, the lower bound's sum")
+@described(
+    "U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }",
+    "ours: section 4, the lower bound's sum",
+    not_negative=("tail",),
+)
 class JointUpper(NamedTuple):
     """KL-UCB with what the evidence against the arm's safety leaves of the budget; never looser than `KLUpper`."""
 
     level: Level = Level.practical
+    tail: float = 0.0
 
 
 @width.register(JointUpper)
@@ -41,7 +46,7 @@ def _notes_evidence(index: JointUpper, seen: Seen, against: float) -> None:
 def joint_upper_index(index: JointUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
-    return kl_upper(seen.mean, (budget(index.level, t) - seen.own[0]) / (seen.plays + seen.pending))
+    return kl_upper(seen.mean, (budget(index.level, index.tail, t) - seen.own[0]) / (seen.plays + seen.pending))
 
 
 @steady.register(JointUpper)

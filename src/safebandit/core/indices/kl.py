@@ -35,32 +35,36 @@ class Level(IntEnum):
 
 
 @inlined
-def budget(level: int, t: int) -> float:
-    """gamma_t: log t, plus 3 log log t (never less than 0) at the level `theory`."""
+def budget(level: int, tail: float, t: int) -> float:
+    """gamma_t: (1 + tail) log t, plus 3 log log t (never less than 0) at the level `theory`."""
     log_t = math.log(t)
     if level == 1:
-        return log_t + 3.0 * math.log(max(1.0, log_t))
-    return log_t
+        return (1.0 + tail) * log_t + 3.0 * math.log(max(1.0, log_t))
+    return (1.0 + tail) * log_t
 
 
 @described(
     "U = max{ q >= mean : N d(mean||q) <= gamma_t }",
     "section on doubly optimistic confidence bounds",
+    not_negative=("tail",),
 )
 class KLUpper(NamedTuple):
     """The largest mean that the data do not refute: U = max{ q : N d(mean||q) <= gamma_t }."""
 
     level: Level = Level.practical
+    tail: float = 0.0
 
 
 @described(
     "L = min{ q <= mean : N d(mean||q) <= gamma_t }",
     "section on doubly optimistic confidence bounds",
+    not_negative=("tail",),
 )
 class KLLower(NamedTuple):
     """The smallest mean risk that the data do not refute: L = min{ q : N d(mean||q) <= gamma_t }."""
 
     level: Level = Level.practical
+    tail: float = 0.0
 
 
 @upper.register(KLUpper)
@@ -68,7 +72,7 @@ def kl_upper_index(index: KLUpper, seen: Seen, t: int, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same mean: a cohort spreads over the arms.
-    return kl_upper(seen.mean, budget(index.level, t) / (seen.plays + seen.pending))
+    return kl_upper(seen.mean, budget(index.level, index.tail, t) / (seen.plays + seen.pending))
 
 
 @steady.register(KLUpper)
@@ -96,7 +100,7 @@ def kl_lower_learn(index: KLLower, seen: Seen, value: float, bit: int, alpha: fl
 @permits.register(KLLower)
 def kl_lower_permits(index: KLLower, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     """L <= alpha is N d_>(mean||alpha) <= gamma_t: no inversion is needed."""
-    return seen.own[0] <= 0.0 or seen.own[0] <= budget(index.level, t)
+    return seen.own[0] <= 0.0 or seen.own[0] <= budget(index.level, index.tail, t)
 
 
 @evidence.register(KLLower)
@@ -108,22 +112,24 @@ def kl_evidence(index: KLLower, seen: Seen, alpha: float) -> float:
 def kl_lower_index(index: KLLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
-    return kl_lower(seen.mean, budget(index.level, t) / seen.plays)
+    return kl_lower(seen.mean, budget(index.level, index.tail, t) / seen.plays)
 
 
 @described(
     "the largest q >= mean with N d(mean||q) <= gamma_t, in the place of L",
     "section on prior formulations: pessimistic risks",
     risk_word="upper risk index",
+    not_negative=("tail",),
 )
 class KLUpperRisk(NamedTuple):
     """The largest mean risk that the data do not refute: a safety index that is pessimistic, as `pess` has it."""
 
     level: Level = Level.practical
+    tail: float = 0.0
 
 
 @lower.register(KLUpperRisk)
 def kl_upper_risk_index(index: KLUpperRisk, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
-    return kl_upper(seen.mean, budget(index.level, t) / (seen.plays + seen.pending))
+    return kl_upper(seen.mean, budget(index.level, index.tail, t) / (seen.plays + seen.pending))

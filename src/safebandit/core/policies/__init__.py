@@ -11,7 +11,9 @@ from safebandit.core.policies.catalogue import (
     klbayes,
     naive_ts,
     pess,
+    point_ts,
     recommended,
+    safe_ids,
     safe_imed,
     slack_ts,
     topsi,
@@ -19,14 +21,48 @@ from safebandit.core.policies.catalogue import (
 )
 from safebandit.core.policies.checking import arms_in, name_arms, prepare
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.mixture import PolicyMixture
 from safebandit.core.policies.texts import policy_from_text, policy_to_text
 from safebandit.core.policies.words import Decision, risk_word, why
 
 __all__ = [
-    "HOLD", "POLICIES", "WAIT", "Decision", "DoublyOptimistic", "Policy", "PolicyMixture", "Setup", "arms_in", "begin",
-    "bwcr", "decide", "docb", "empirical_kl", "joint_dirichlet", "joint_kl", "joint_ts", "klbayes", "learned",
-    "learned_pair", "naive_ts", "name_arms", "pess", "policy_from_text", "policy_to_text", "prepare",
-    "recommended", "risk_word", "safe_imed", "sizes", "slack_ts", "topsi", "tsbu", "why",
+    "HOLD",
+    "POLICIES",
+    "WAIT",
+    "Decision",
+    "DoublyOptimistic",
+    "InformationDirected",
+    "Policy",
+    "PolicyMixture",
+    "Setup",
+    "arms_in",
+    "begin",
+    "bwcr",
+    "decide",
+    "docb",
+    "empirical_kl",
+    "joint_dirichlet",
+    "joint_kl",
+    "joint_ts",
+    "klbayes",
+    "learned",
+    "learned_pair",
+    "naive_ts",
+    "name_arms",
+    "pess",
+    "point_ts",
+    "policy_from_text",
+    "policy_to_text",
+    "prepare",
+    "recommended",
+    "risk_word",
+    "safe_ids",
+    "safe_imed",
+    "sizes",
+    "slack_ts",
+    "topsi",
+    "tsbu",
+    "why",
 ]  # fmt: skip

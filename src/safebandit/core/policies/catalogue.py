@@ -18,12 +18,14 @@ from safebandit.core.indices import (
     KLUpper,
     KLUpperRisk,
     Level,
+    PointMassRisk,
     SampledRisk,
     Schedule,
     Thompson,
 )
 from safebandit.core.naming import kebab
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.mixture import PolicyMixture
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -52,28 +54,43 @@ def named_policy(formula: str, source: str) -> Callable[[C], C]:
 
 @named_policy("play argmax U among arms with L <= alpha; U, L by KL-UCB", "Algorithm 1 with KL-UCB")
 def docb(
-    level: Level = Level.practical, when_none: Any = None, each_first: bool = True, head_start: int = 0
+    level: Level = Level.practical,
+    when_none: Any = None,
+    each_first: bool = True,
+    head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Doubly optimistic confidence bounds."""
-    return DoublyOptimistic(KLUpper(level), KLLower(level), when_none, each_first, head_start)
+    return DoublyOptimistic(KLUpper(level, tail), KLLower(level, tail), when_none, each_first, head_start, lasting)
 
 
 @named_policy("play argmax of draws from Beta(R+1, N-R+1) among arms with L <= alpha; L by KL-UCB", "Algorithm 2")
 def topsi(
-    level: Level = Level.practical, when_none: Any = None, each_first: bool = True, head_start: int = 0
+    level: Level = Level.practical,
+    when_none: Any = None,
+    each_first: bool = True,
+    head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Thompson sampling with optimistic safety indices."""
-    return DoublyOptimistic(Thompson(), KLLower(level), when_none, each_first, head_start)
+    return DoublyOptimistic(Thompson(), KLLower(level, tail), when_none, each_first, head_start, lasting)
 
 
 @named_policy(
     "play argmax of draws from Beta(R+1, N-R+1) among arms with Q(Beta(S, N-S+1), delta_t) <= alpha", "Algorithm 3"
 )
 def tsbu(
-    schedule: Schedule = Schedule.practical, when_none: Any = None, each_first: bool = False, head_start: int = 0
+    schedule: Schedule = Schedule.practical,
+    when_none: Any = None,
+    each_first: bool = False,
+    head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Thompson sampling with BayesUCB."""
-    return DoublyOptimistic(Thompson(), BayesLower(schedule), when_none, each_first, head_start)
+    return DoublyOptimistic(Thompson(), BayesLower(schedule, tail), when_none, each_first, head_start, lasting)
 
 
 @named_policy(
@@ -86,9 +103,13 @@ def klbayes(
     when_none: Any = None,
     each_first: bool = True,
     head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """KL-UCB on rewards with BayesUCB on risks."""
-    return DoublyOptimistic(KLUpper(level), BayesLower(schedule), when_none, each_first, head_start)
+    return DoublyOptimistic(
+        KLUpper(level, tail), BayesLower(schedule, tail), when_none, each_first, head_start, lasting
+    )
 
 
 @named_policy(
@@ -112,14 +133,30 @@ def slack_ts(
 
 
 @named_policy(
+    "as naive-ts, with draws from a posterior whose prior gives a risk of exactly alpha the odds `mass`",
+    "ours: the paper leaves a sampled safety index open",
+)
+def point_ts(mass: float = 1.0, when_none: Any = None, each_first: bool = False) -> DoublyOptimistic:
+    """Thompson sampling for rewards and risks, with a point mass at alpha in the prior of a risk."""
+    return DoublyOptimistic(Thompson(), PointMassRisk(mass), when_none, each_first)
+
+
+@named_policy(
     "play argmax U among arms with L <= alpha; U, L by K_inf of the outcomes' histogram",
     "ours with empirical KL-UCB (Cappe et al. 2013): for outcomes that vary less than bits",
 )
 def empirical_kl(
-    level: Level = Level.practical, bins: int = 32, when_none: Any = None, each_first: bool = True, head_start: int = 0
+    level: Level = Level.practical,
+    bins: int = 32,
+    when_none: Any = None,
+    each_first: bool = True,
+    head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Doubly optimistic confidence bounds from the whole law of the outcomes, not from their means alone."""
-    return DoublyOptimistic(EmpiricalUpper(level, bins), EmpiricalLower(level, bins), when_none, each_first, head_start)
+    reward, safety = EmpiricalUpper(level, bins, tail), EmpiricalLower(level, bins, tail)
+    return DoublyOptimistic(reward, safety, when_none, each_first, head_start, lasting)
 
 
 class Evidence(IntEnum):
@@ -134,10 +171,15 @@ class Evidence(IntEnum):
     "ours: one budget for both kinds of evidence, as in the lower bound",
 )
 def joint_kl(
-    level: Level = Level.practical, when_none: Any = None, each_first: bool = True, head_start: int = 0
+    level: Level = Level.practical,
+    when_none: Any = None,
+    each_first: bool = True,
+    head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Doubly optimistic confidence bounds that share one budget; never looser than docb."""
-    return DoublyOptimistic(JointUpper(level), KLLower(level), when_none, each_first, head_start)
+    return DoublyOptimistic(JointUpper(level, tail), KLLower(level, tail), when_none, each_first, head_start, lasting)
 
 
 @named_policy(
@@ -150,10 +192,12 @@ def safe_imed(
     when_none: Any = None,
     each_first: bool = True,
     head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """The arm against which the least evidence speaks, of reward and risk together."""
-    safety = BayesLower() if evidence == Evidence.tail else KLLower()
-    return DoublyOptimistic(IMED(discount), safety, when_none, each_first, head_start)
+    safety = BayesLower(tail=tail) if evidence == Evidence.tail else KLLower(tail=tail)
+    return DoublyOptimistic(IMED(discount), safety, when_none, each_first, head_start, lasting)
 
 
 @named_policy(
@@ -161,10 +205,15 @@ def safe_imed(
     "ours: Thompson sampling of both outcomes",
 )
 def joint_ts(
-    soft: float = 0.0, when_none: Any = None, each_first: bool = False, head_start: int = 0
+    soft: float = 0.0,
+    when_none: Any = None,
+    each_first: bool = False,
+    head_start: int = 0,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Thompson sampling in which reward and risk must both look good; `soft` tests log t times as leniently."""
-    return DoublyOptimistic(JointThompson(soft), BayesLower(), when_none, each_first, head_start)
+    return DoublyOptimistic(JointThompson(soft), BayesLower(tail=tail), when_none, each_first, head_start, lasting)
 
 
 @named_policy(
@@ -172,10 +221,27 @@ def joint_ts(
     "ours: for outcomes that depend on each other",
 )
 def joint_dirichlet(
-    soft: float = 1.0, when_none: Any = None, each_first: bool = False, head_start: int = 1_000
+    soft: float = 1.0,
+    when_none: Any = None,
+    each_first: bool = False,
+    head_start: int = 1_000,
+    lasting: bool = False,
+    tail: float = 0.0,
 ) -> DoublyOptimistic:
     """Thompson sampling that learns how reward and risk depend on each other; one risk."""
-    return DoublyOptimistic(JointDirichlet(soft), BayesLower(), when_none, each_first, head_start)
+    return DoublyOptimistic(JointDirichlet(soft), BayesLower(tail=tail), when_none, each_first, head_start, lasting)
+
+
+@named_policy(
+    "play from the mixture of two arms of least (expected cost)^2 / (what it teaches of the best safe arm), among arms "
+    "with P(risk > alpha) <= confidence; Beta posteriors, and a point at alpha of prior odds `odds`",
+    "ours, after information-directed sampling (Russo and Van Roy 2014): for trials of up to some thousand units",
+)
+def safe_ids(
+    odds: float | None = None, confidence: float | None = None, units: int | None = None, when_none: Any = None
+) -> InformationDirected:
+    """Information-directed sampling on the paper's cost; `odds` and `confidence` follow from the planned `units`."""
+    return InformationDirected(odds, confidence, units, when_none)
 
 
 @named_policy(
@@ -198,6 +264,16 @@ def pess(
     return PolicyMixture(KLUpper(level), KLUpperRisk(level), safe_arm, safe_risk, when_none, each_first=False)
 
 
-def recommended(risks: int = 1) -> str:
-    """The policy to use where nothing speaks for another, by the arena's evidence."""
+# Longer trials are played by policies whose cost grows as the logarithm of their length.
+MOST_UNITS = 5_000
+
+
+def recommended(units: int | None = None, risks: int = 1) -> str:
+    """The policy to use where nothing speaks for another, by how many units are planned and by the arena's evidence.
+
+    >>> recommended(units=400), recommended(units=50_000), recommended(units=50_000, risks=2)
+    ('safe-ids', 'joint-dirichlet', 'tsbu')
+    """
+    if units is None or units <= MOST_UNITS:
+        return "safe-ids"
     return "joint-dirichlet" if risks == 1 else "tsbu"

@@ -41,6 +41,12 @@ def check_index(index: Any, question: Any, what: str) -> Any:
     return _read_fields(index, DESCRIPTIONS.get(type(index), Description()))
 
 
+def shared_among(index: Any, risks: int) -> Any:
+    """A safety index as each of so many risks is asked by it, with its part of what they share."""
+    rules = DESCRIPTIONS.get(type(index), Description())
+    return index._replace(**{key: getattr(index, key) / risks for key in rules.shared})
+
+
 def _read_fields(value: Any, rules: Description) -> Any:
     kind, fields = type(value), {}
     hints = get_type_hints(kind)
@@ -50,6 +56,8 @@ def _read_fields(value: Any, rules: Description) -> Any:
             raise PolicyError(f"{key} of {kind.__name__} must be above 0, got {given!r}")
         if key in rules.not_negative and not field >= 0:
             raise PolicyError(f"{key} of {kind.__name__} must be at least 0, got {given!r}")
+        if key in rules.between and not 0 < field < 1:
+            raise PolicyError(f"{key} of {kind.__name__} must lie between 0 and 1, got {given!r}")
         # Plain numbers: compiled code compares them, and Numba recognises their types fastest.
         fields[key] = int(field) if isinstance(field, IntEnum) else field
     return kind(**fields)

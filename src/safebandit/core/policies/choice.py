@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from safebandit.core.arms import RISKS, State, at, quantity, write, written
+from safebandit.core.arms import RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece, rare, substituted
-from safebandit.core.indices.interface import lower, permits
+from safebandit.core.indices.interface import lower, permits, width
 from safebandit.core.policies.interface import HOLD, WAIT
 from safebandit.core.streams import uniform, wins_tie
 
@@ -57,11 +57,26 @@ def gate_round(t: int, risks: int) -> int:
 
 
 @piece
-def is_permissible(index: Any, state: State, k: int, clock: int) -> bool:
+def asked_round(safety: Any, risk: Seen, t: int, risks: int, lasting: bool) -> int:
+    """The round that the safety index of one risk is asked about in round t.
+
+    Where exclusion lasts, that is the round that its policy noted behind the index's own numbers when an outcome of the
+    risk last became known; before the first there is none, and it is the present one.
+    """
+    if lasting:
+        noted = int(risk.own[width(safety)])
+        if noted > 0:
+            t = noted
+    return gate_round(t, risks)
+
+
+@piece
+def is_permissible(index: Any, state: State, k: int, t: int, lasting: bool) -> bool:
     """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers."""
     stream, every = state.stream, True
     for j in range(1, 1 + state.risks):
         risk = quantity(state, k, j)
+        clock = asked_round(index, risk, t, state.risks, lasting)
         if state.watched:
             before = (stream.a, stream.b, stream.c, stream.counter)
             write(state, k, RISKS + j - 1, lower(index, risk, clock, risk.limit, stream))
@@ -73,7 +88,7 @@ def is_permissible(index: Any, state: State, k: int, clock: int) -> bool:
 
 
 @rare
-def play_when_none(rule: int, safety: Any, state: State, t: int) -> int:
+def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
     above its limit; of several risks, the one that is so most.
     """
@@ -86,7 +101,8 @@ def play_when_none(rule: int, safety: Any, state: State, t: int) -> int:
         most = -math.inf
         for j in range(1, 1 + state.risks):
             risk = quantity(state, k, j)
-            excess = lower(safety, risk, gate_round(t, state.risks), risk.limit, state.stream) - risk.limit
+            clock = asked_round(safety, risk, t, state.risks, lasting)
+            excess = lower(safety, risk, clock, risk.limit, state.stream) - risk.limit
             # NaN stays: an arm whose index cannot be computed is not the least risky one.
             if excess > most or math.isnan(excess):
                 most = excess

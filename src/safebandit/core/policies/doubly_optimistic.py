@@ -18,16 +18,16 @@ from safebandit.core.indices.interface import (
     learn_together,
     lower,
     start,
+    steady,
     upper,
     width,
     write_indices,
 )
 from safebandit.core.naming import read_number, read_value
-from safebandit.core.policies.checking import check_index, when_none_code
+from safebandit.core.policies.checking import check_index, shared_among, when_none_code
 from safebandit.core.policies.choice import (
     LEAST_RISKY,
     first_unplayed,
-    gate_round,
     is_permissible,
     largest_written,
     play_when_none,
@@ -44,6 +44,10 @@ class DoublyOptimistic(NamedTuple):
     index (the default in simulation), "hold" plays nothing (the default in a live trial), an arm plays that arm.
     `each_first` plays every arm once before any index is asked, as Algorithms 1 and 2 do. With a `head_start` of t0 the
     safety index is asked about round t + t0: no arm is excluded on weaker evidence than in round t0.
+
+    A level of log t grows, so that an arm that was excluded comes back with nothing new known of it. `lasting` keeps it
+    excluded until its own outcomes say otherwise: each gate is asked about the round in which an outcome of that risk
+    last became known of that arm, rounds counted by the outcomes that are known.
     """
 
     reward: Any
@@ -51,6 +55,7 @@ class DoublyOptimistic(NamedTuple):
     when_none: Any = None
     each_first: bool = True
     head_start: int = 0
+    lasting: bool = False
 
     def prepare(self, setup: Setup) -> DoublyOptimistic:
         """The policy with its parameters checked, and arms and `when_none` as numbers."""
@@ -60,12 +65,18 @@ class DoublyOptimistic(NamedTuple):
         head_start = int(read_number("head_start", self.head_start, int, PolicyError))
         if head_start < 0:
             raise PolicyError(f"head_start must be at least 0 (rounds), got {self.head_start}")
+        safety = check_index(self.safety, lower, "safety index")
+        lasting = read_value("lasting", self.lasting, bool, PolicyError)
+        if lasting and not steady(safety):
+            kind = type(safety).__name__
+            raise PolicyError(f"lasting needs a safety index that draws nothing, got {kind}; take BayesLower")
         return DoublyOptimistic(
             check_index(self.reward, upper, "reward index"),
-            check_index(self.safety, lower, "safety index"),
+            shared_among(safety, len(setup.limits)),
             when_none_code(self.when_none, setup),
             read_value("each_first", self.each_first, bool, PolicyError),
             head_start,
+            lasting,
         )
 
     def why(self, decision: Decision, arm: int) -> str:
@@ -79,7 +90,10 @@ class DoublyOptimistic(NamedTuple):
 
 @sizes.register(DoublyOptimistic)
 def _sizes(policy: DoublyOptimistic, arms: int, risks: int) -> Sizes:
-    return Sizes(width(policy.reward), width(policy.safety), 0)
+    """With lasting exclusion, behind the index's own numbers of a risk the round that its gate is asked about, and for
+    each risk how many of its outcomes are known.
+    """
+    return Sizes(width(policy.reward), width(policy.safety) + policy.lasting, risks if policy.lasting else 0)
 
 
 @begin.register(DoublyOptimistic)
@@ -89,6 +103,9 @@ def _begin(policy: DoublyOptimistic, state: State) -> None:
         for j in range(1, 1 + state.risks):
             risk = quantity(state, k, j)
             start(policy.safety, risk.own, risk.limit)
+            if policy.lasting:
+                risk.own[width(policy.safety)] = 0.0
+                state.numbers.own[j - 1] = 0.0
 
 
 @learned.register(DoublyOptimistic)
@@ -98,6 +115,9 @@ def _learned(policy: DoublyOptimistic, state: State, k: int, j: int, value: floa
         return
     risk = quantity(state, k, j)
     learn(policy.safety, risk, value, bit, risk.limit)
+    if policy.lasting:
+        state.numbers.own[j - 1] += 1.0
+        risk.own[width(policy.safety)] = 1.0 + state.numbers.own[j - 1] + policy.head_start
     against = 0.0
     for i in range(1, 1 + state.risks):
         against += evidence(policy.safety, quantity(state, k, i), quantity(state, k, i).limit)
@@ -112,11 +132,11 @@ def _learned_pair(policy: DoublyOptimistic, state: State, k: int, j: int, reward
 @decide.register(DoublyOptimistic)
 def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
     """Ask every gate, then every index; a first play needs neither, and shows the gates all the same."""
-    stream, clock = state.stream, gate_round(t + policy.head_start, state.risks)
+    stream, gates_at = state.stream, t + policy.head_start
     before = (stream.a, stream.b, stream.c, stream.counter)
     safe_arms, open_arms = 0, 0
     for k in range(state.size):
-        safe = is_permissible(policy.safety, state, k, clock)
+        safe = is_permissible(policy.safety, state, k, gates_at, policy.lasting)
         if safe:
             safe_arms += 1
             open_arms += at(state.arms, k).available
@@ -136,4 +156,4 @@ def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
     if policy.when_none == LEAST_RISKY:
         # Risks that were drawn above are drawn again from the same place, and are the same.
         stream.a, stream.b, stream.c, stream.counter = before
-    return play_when_none(policy.when_none, policy.safety, state, t + policy.head_start), True
+    return play_when_none(policy.when_none, policy.safety, state, gates_at, policy.lasting), True

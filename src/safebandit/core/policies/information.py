@@ -14,11 +14,12 @@ import numpy as np
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write, written
 from safebandit.core.beliefs import Beliefs, weigh
-from safebandit.core.dispatch import inlined, piece
+from safebandit.core.dispatch import both, inlined, piece
+from safebandit.core.indices.fixed import PosteriorGate
 from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import gate_round, is_permissible, play_when_none
+from safebandit.core.policies.choice import is_permissible, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import Decision, risk_word_of
 from safebandit.core.streams import uniform, wins_tie
@@ -28,6 +29,9 @@ from safebandit.errors import PolicyError
 COST, LESSON, BEST = 0, 1, 2
 # Ratios this close, as a share, are equal.
 TIE = 1e-9
+# No gate closes on fewer known units; and how many are planned where nobody says.
+LEAST_KNOWN = 3
+USUAL_UNITS = 400
 # Less than any lesson that counts.
 NO_LESSON = 1e-30
 
@@ -35,12 +39,14 @@ NO_LESSON = 1e-30
 class InformationDirected(NamedTuple):
     """The mixture of at most two arms of the least squared cost for what it teaches, among permissible arms.
 
-    `odds` are the prior odds that a risk is exactly alpha: more of them forgive an arm near alpha more. `safety` is the
-    gate of every arm.
+    `odds` are the prior odds that a risk is exactly alpha: more of them forgive an arm near alpha more. An arm is
+    permissible while the chance that its risk is above alpha is at most `confidence`, or fewer than three units are
+    known. What is not given follows from the planned `units`, and those from the trial or the simulation.
     """
 
-    safety: Any
-    odds: float = 0.1
+    odds: float | None = None
+    confidence: float | None = None
+    units: int | None = None
     when_none: Any = None
 
     @property
@@ -48,14 +54,24 @@ class InformationDirected(NamedTuple):
         """What a decision shows of every arm besides its chance."""
         return ("expected cost", "lesson", "chance best")
 
+    @property
+    def gate(self) -> PosteriorGate:
+        """The gate of every risk."""
+        return _gate(self)
+
     def prepare(self, setup: Setup) -> InformationDirected:
-        """The policy with its parameters checked, and arms and `when_none` as numbers."""
-        odds = float(read_number("odds", self.odds, float, PolicyError))
-        if not 0.0 <= odds < math.inf:
-            raise PolicyError(f"odds that a risk is exactly alpha must be a number from 0 on, got {self.odds}")
-        return InformationDirected(
-            check_index(self.safety, lower, "safety index"), odds, when_none_code(self.when_none, setup)
+        """The policy with its parameters checked and chosen, and `when_none` as a number."""
+        units = setup.units if self.units is None else self.units
+        units = int(read_number("units", USUAL_UNITS if units is None else units, int, PolicyError))
+        if units < 1:
+            raise PolicyError(f"units must be at least 1 (units planned), got {units}")
+        odds, confidence = settings_for(units)
+        chosen = self._replace(
+            odds=odds if self.odds is None else self.odds,
+            confidence=confidence if self.confidence is None else self.confidence,
         )
+        gate = check_index(chosen.gate, lower, "safety index")
+        return InformationDirected(gate.odds, gate.confidence, units, when_none_code(self.when_none, setup))
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was drawn from the mixture, or why not."""
@@ -68,12 +84,22 @@ class InformationDirected(NamedTuple):
 
     def risk_word(self, arm: int) -> str:  # noqa: ARG002
         """What the risk index is called."""
-        return risk_word_of(self.safety)
+        return risk_word_of(self.gate)
+
+
+def settings_for(units: int) -> tuple[float, float]:
+    """The odds and the confidence for so many planned units: the longer the trial, the more an arm near alpha pays."""
+    return min(0.5, max(0.15, units / 4000)), 0.95 if units < 1000 else 0.99
+
+
+@both
+def _gate(policy: Any) -> PosteriorGate:
+    return PosteriorGate(policy.confidence, LEAST_KNOWN, policy.odds)
 
 
 @sizes.register(InformationDirected)
 def _sizes(policy: InformationDirected, arms: int, risks: int) -> Sizes:
-    return Sizes(0, width(policy.safety), 0)
+    return Sizes(0, width(_gate(policy)), 0)
 
 
 @begin.register(InformationDirected)
@@ -81,22 +107,21 @@ def _begin(policy: InformationDirected, state: State) -> None:
     for k in range(state.size):
         for j in range(1, 1 + state.risks):
             risk = quantity(state, k, j)
-            start(policy.safety, risk.own, risk.limit)
+            start(_gate(policy), risk.own, risk.limit)
 
 
 @learned.register(InformationDirected)
 def _learned(policy: InformationDirected, state: State, k: int, j: int, value: float, bit: int) -> None:
     if j != REWARD:
         risk = quantity(state, k, j)
-        learn(policy.safety, risk, value, bit, risk.limit)
+        learn(_gate(policy), risk, value, bit, risk.limit)
 
 
 @decide.register(InformationDirected)
 def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, bool]:
-    clock = gate_round(t, state.risks)
     safe_arms, open_arms = 0, 0
     for k in range(state.size):
-        safe = is_permissible(policy.safety, state, k, clock)
+        safe = is_permissible(_gate(policy), state, k, t, False)
         write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)
         write(state, k, INDEX, math.nan)
         write(state, k, CHANCE, 0.0)
@@ -109,10 +134,12 @@ def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, boo
         write(state, k, own + LESSON, believed.lesson[k])
         write(state, k, own + BEST, believed.best[k])
     if open_arms == 0:
-        return (WAIT, False) if safe_arms > 0 else (play_when_none(policy.when_none, policy.safety, state, t), True)
+        return (
+            (WAIT, False) if safe_arms > 0 else (play_when_none(policy.when_none, _gate(policy), state, t, False), True)
+        )
     one, other, share = _best_mixture(state)
     if one < 0:
-        return play_when_none(policy.when_none, policy.safety, state, t), True
+        return play_when_none(policy.when_none, _gate(policy), state, t, False), True
     write(state, one, CHANCE, 1.0 - share)
     if share > 0.0:
         write(state, other, CHANCE, share)
@@ -139,8 +166,8 @@ def _weigh(policy: Any, state: State) -> Beliefs:
 def _best_mixture(state: State) -> tuple[int, int, float]:
     """Two arms that may be given, and the share of the second, of the least ratio, ties at random; -1 if there is none.
 
-    From arm i to arm j cost and lesson change by dD and dv; (D + s dD)^2 / (v + s dv) is convex in the share s of j, and
-    least at s = D / dD - 2 v / dv. Where no arm teaches anything, the least cost wins.
+    From arm i to arm j cost and lesson change by dD and dv; (D + s dD)^2 / (v + s dv) is convex in the share s of j,
+    and least at s = D / dD - 2 v / dv. Where no arm teaches anything, the least cost wins.
     """
     best, least, ties = (-1, -1, 0.0), math.inf, 0
     for i in range(state.size):

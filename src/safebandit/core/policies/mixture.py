@@ -165,7 +165,7 @@ def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # 
     for k in range(state.size):
         if written(state, k, PERMISSIBLE) == 1.0:
             return WAIT, False
-    return play_when_none(policy.when_none, policy.risk, state, t), True
+    return play_when_none(policy.when_none, policy.risk, state, t, False), True
 
 
 @inlined

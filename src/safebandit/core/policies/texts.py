@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from inspect import signature
 from typing import Any, get_type_hints
 
 from safebandit.core.indices import lower, upper
@@ -104,6 +105,9 @@ def policy_to_text(policy: Any) -> str:
         if entry.constructor() == policy:
             return name
     parts = _part_fields(type(policy))
+    short = _short_name(policy)
+    if short is not None:
+        return f"{short}:{','.join(_changed_fields(policy, ()))}"
     inside = {part: kebab(type(getattr(policy, part)).__name__) for part in parts}
     name = kebab(type(policy).__name__)
     written = [f"{part}={inside[part]}" for part in parts]
@@ -113,6 +117,17 @@ def policy_to_text(policy: Any) -> str:
         written += [f"{part}.{text}" for text in _changed_fields(getattr(policy, part), ())]
     written += _changed_fields(policy, parts)
     return f"{name}:{','.join(written)}" if written else name
+
+
+def _short_name(policy: Any) -> str | None:
+    """The name in the catalogue of a family whose constructor there takes the very fields of the family."""
+    for name, entry in POLICIES.items():
+        if (
+            type(policy) is type(entry.constructor())
+            and tuple(signature(entry.constructor).parameters) == policy._fields
+        ):
+            return name
+    return None
 
 
 def _changed_fields(value: Any, but: Any) -> list[str]:

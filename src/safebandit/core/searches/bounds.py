@@ -66,41 +66,47 @@ def _flat(index: object, seen: Seen, t: int, u: float, stream: Stream) -> tuple[
 
 @exceeds.register(KLUpper)
 def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
-    return bar < 1.0 and (seen.plays == 0 or kl_exceeds(seen.mean, seen.plays, budget(index.level, t), bar))
+    if seen.plays == 0 or bar >= 1.0:
+        return bar < 1.0
+    return kl_exceeds(seen.mean, seen.plays, budget(index.level, index.tail, t), bar)
 
 
 @near.register(KLUpper)
 def kl_upper_index_near(index: KLUpper, seen: Seen, t: int, before: float, stream: Stream) -> float:
-    return 1.0 if seen.plays == 0 else kl_upper_from(seen.mean, budget(index.level, t) / seen.plays, before, NEAR)
+    if seen.plays == 0:
+        return 1.0
+    return kl_upper_from(seen.mean, budget(index.level, index.tail, t) / seen.plays, before, NEAR)
 
 
 @near.register(KLLower)
 def kl_lower_index_near(index: KLLower, seen: Seen, t: int, before: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 0.0
-    return 1.0 - kl_upper_from(1.0 - seen.mean, budget(index.level, t) / seen.plays, 1.0 - before, NEAR)
+    return 1.0 - kl_upper_from(1.0 - seen.mean, budget(index.level, index.tail, t) / seen.plays, 1.0 - before, NEAR)
 
 
 @near.register(KLUpperRisk)
 def kl_upper_risk_near(index: KLUpperRisk, seen: Seen, t: int, before: float, stream: Stream) -> float:
-    return 1.0 if seen.plays == 0 else kl_upper_from(seen.mean, budget(index.level, t) / seen.plays, before, NEAR)
+    if seen.plays == 0:
+        return 1.0
+    return kl_upper_from(seen.mean, budget(index.level, index.tail, t) / seen.plays, before, NEAR)
 
 
 @line.register(KLUpper)
 def kl_line(index: KLUpper, seen: Seen, t: int, u: float, stream: Stream) -> tuple[float, float, int]:
     """The tangent over log t: U is concave there, so that it never exceeds it."""
-    reach, slope = _tangent(index.level, seen, t, u)
+    reach, slope = _tangent(index.level, index.tail, seen, t, u)
     return reach, slope, NEVER
 
 
 @inlined
-def _tangent(level: int, seen: Seen, t: int, u: float) -> tuple[float, float]:
+def _tangent(level: int, tail: float, seen: Seen, t: int, u: float) -> tuple[float, float]:
     gap = u - seen.mean
     # Where the budget begins to grow faster, and where the index leaves the mean, it is not concave: at most 1 it is.
     if seen.plays == 0 or gap < 1e-6 or (level == 1 and t <= 2):
         return 1.0, 0.0
     log_t = math.log(t)
-    growth = 1.0 + 3.0 / log_t if level == 1 else 1.0
+    growth = 1.0 + tail + (3.0 / log_t if level == 1 else 0.0)
     slope = growth * u * (1.0 - u) / (seen.plays * gap)
     return u - slope * log_t, slope
 
@@ -109,12 +115,12 @@ def _tangent(level: int, seen: Seen, t: int, u: float) -> tuple[float, float]:
 def joint_upper_exceeds(index: JointUpper, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
     if seen.plays == 0 or bar >= 1.0:
         return bar < 1.0
-    return kl_exceeds(seen.mean, seen.plays, budget(index.level, t) - seen.own[0], bar)
+    return kl_exceeds(seen.mean, seen.plays, budget(index.level, index.tail, t) - seen.own[0], bar)
 
 
 @near.register(JointUpper)
 def joint_upper_near(index: JointUpper, seen: Seen, t: int, before: float, stream: Stream) -> float:
-    left = budget(index.level, t) - seen.own[0]
+    left = budget(index.level, index.tail, t) - seen.own[0]
     if seen.plays == 0 or left <= 0.0:
         return 1.0 if seen.plays == 0 else seen.mean
     return kl_upper_from(seen.mean, left / seen.plays, before, NEAR)
@@ -123,10 +129,10 @@ def joint_upper_near(index: JointUpper, seen: Seen, t: int, before: float, strea
 @line.register(JointUpper)
 def joint_line(index: JointUpper, seen: Seen, t: int, u: float, stream: Stream) -> tuple[float, float, int]:
     until = t + t // 8 + 2
-    if budget(index.level, t) <= seen.own[0]:
+    if budget(index.level, index.tail, t) <= seen.own[0]:
         # It will leave the mean in some later round.
         return upper(index, seen, until, stream), 0.0, until
-    reach, slope = _tangent(index.level, seen, t, u)
+    reach, slope = _tangent(index.level, index.tail, seen, t, u)
     return reach, slope, until
 
 
@@ -135,7 +141,7 @@ def bayes_upper_exceeds(index: BayesUpper, seen: Seen, t: int, bar: float, strea
     if seen.plays == seen.ones or bar >= 1.0:
         return bar < 1.0
     failures, plays = bayes_failures(seen)
-    return binomial_tail(failures, plays, 1.0 - bar) > quantile_level(index.schedule, plays, t)
+    return binomial_tail(failures, plays, 1.0 - bar) > quantile_level(index.schedule, index.tail, plays, t)
 
 
 @exceeds.register(EmpiricalUpper)
@@ -143,7 +149,7 @@ def empirical_upper_exceeds(index: EmpiricalUpper, seen: Seen, t: int, bar: floa
     """U > bar is N K_inf(P, bar) < gamma_t: no inversion is needed."""
     if seen.plays == 0 or bar >= 1.0:
         return bar < 1.0
-    spent = budget(index.level, t) * known_share(seen)
+    spent = budget(index.level, index.tail, t) * known_share(seen)
     against = evidence_above(seen.own, index.bins, seen.plays, 1.0 - seen.mean, 1.0 - bar)
     return seen.mean > bar or against < spent
 

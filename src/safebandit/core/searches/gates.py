@@ -11,7 +11,7 @@ from typing import Any
 from safebandit.core.arms import State, at, quantity
 from safebandit.core.dispatch import piece, rare
 from safebandit.core.indices.interface import permits
-from safebandit.core.policies.choice import gate_round
+from safebandit.core.policies.choice import asked_round
 from safebandit.core.searches.interface import NEVER
 
 # Of each arm: whether its gate is open, whether it was asked since this was last looked at, and in which round a closed
@@ -36,16 +36,16 @@ def follow_gates(policy: Any, state: State, work: Any, notes: Any, t: int) -> bo
     for k in range(0 if several else last, state.size if several else last + 1):
         arm = at(work, k)
         if first or k == last or arm.ask_at <= t:
-            _ask(policy.safety, state, arm, notes, k, t)
+            _ask(policy, state, arm, notes, k, t)
         notes.ask_at = min(notes.ask_at, arm.ask_at)
     return several
 
 
 @piece
-def _ask(index: Any, state: State, arm: Any, notes: Any, k: int, t: int) -> None:
+def _ask(policy: Any, state: State, arm: Any, notes: Any, k: int, t: int) -> None:
     """Ask one gate; if it is closed, note when it opens, or up to when it surely does not."""
     arm.changed = 1
-    is_open = _permits(index, state, k, t)
+    is_open = _permits(policy, state, k, t)
     notes.open_arms += is_open - arm.open
     arm.open = is_open
     arm.ask_at = NEVER
@@ -53,17 +53,17 @@ def _ask(index: Any, state: State, arm: Any, notes: Any, k: int, t: int) -> None
         if notes.looked_until <= t:
             # The same round for all arms, so that they are looked through together, and seldom.
             notes.looked_until = t + t // 16 + 8
-        arm.ask_at = _opens_at(index, state, k, t, notes.looked_until)
+        arm.ask_at = _opens_at(policy, state, k, t, notes.looked_until)
 
 
 @rare
-def _opens_at(index: Any, state: State, k: int, t: int, until: int) -> int:
+def _opens_at(policy: Any, state: State, k: int, t: int, until: int) -> int:
     """The first round after t in which the gate opens, or the one behind `until`."""
     closed, opened = t, until + 1
     while opened - closed > 1:
         # The last round first: mostly the gate is closed there, too.
         middle = until if opened > until else (closed + opened) // 2
-        if _permits(index, state, k, middle):
+        if _permits(policy, state, k, middle):
             opened = middle
         else:
             closed = middle
@@ -71,9 +71,10 @@ def _opens_at(index: Any, state: State, k: int, t: int, until: int) -> int:
 
 
 @piece
-def _permits(index: Any, state: State, k: int, t: int) -> int:
+def _permits(policy: Any, state: State, k: int, t: int) -> int:
     for j in range(1, 1 + state.risks):
         risk = quantity(state, k, j)
-        if not permits(index, risk, gate_round(t, state.risks), risk.limit, state.stream):
+        clock = asked_round(policy.safety, risk, t, state.risks, policy.lasting)
+        if not permits(policy.safety, risk, clock, risk.limit, state.stream):
             return 0
     return 1

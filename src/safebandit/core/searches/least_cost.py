@@ -65,7 +65,8 @@ def find_by_least_cost(
         forgiven, later = forgiveness(policy.reward, t), forgiveness(policy.reward, notes.until)
         winner, none = _least(state, work, notes, last, forgiven, later), False
     if winner < 0:
-        winner, none = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start), True
+        winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
+        none = True
     if winner >= 0:
         notes.played = winner + 1
     return winner, none

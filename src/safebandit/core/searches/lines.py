@@ -65,7 +65,7 @@ def find_by_lines(search: ByLines, policy: Any, state: State, work: Any, notes: 
         winner = _largest(policy.reward, state, work, notes, t, last)
     none = winner < 0
     if none:
-        winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start)
+        winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
     if winner >= 0:
         notes.played = winner + 1
     return winner, none

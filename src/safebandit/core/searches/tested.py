@@ -64,7 +64,7 @@ def find_by_tested_bar(
         winner = _largest(policy.reward, state, work, notes, t)
         notes.played = winner + 1
         return winner, False
-    winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start)
+    winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
     if winner >= 0:
         notes.played = winner + 1
     return winner, True

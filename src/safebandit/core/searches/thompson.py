@@ -43,7 +43,7 @@ def find_by_bar(search: ByBar, policy: Any, state: State, work: Any, notes: Any,
         winner = _largest(policy.reward, state, work, notes)
         notes.played = winner + 1
         return winner, False
-    winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start)
+    winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
     if winner >= 0:
         notes.played = winner + 1
     return winner, True

@@ -100,7 +100,7 @@ def _task(entry: Member, horizon: int, trials: int, chosen: Mapping[str, Any]) -
     for label, policy in chosen.items():
         fitted = _fitted(policy, entry.instance)
         try:
-            ready_for(fitted, entry.instance)
+            ready_for(fitted, entry.instance, horizon)
         except SafebanditError as reason:
             cannot[label] = str(reason)
         else:
