@@ -25,8 +25,8 @@ class PosteriorGate(NamedTuple):
     """Exclude an arm whose risk is above alpha with a posterior chance of more than `confidence`, after `least` units.
 
     L is the 1 - `confidence` quantile of the posterior, 0 before. Of several risks each is asked alone. The prior is
-    flat, with a point at alpha, which is safe, of `odds` to 1. Without it a risk of exactly 0 has no chance: at alpha = 0
-    every arm is excluded after `least` units.
+    flat, with a point at alpha, which is safe, of `odds` to 1. Without it a risk of exactly 0 has no chance: at
+    alpha = 0 every arm is excluded after `least` units.
     """
 
     confidence: float = 0.95
