@@ -102,9 +102,9 @@ def test_beta_laws_by_quadrature_and_search(deviation):
         total = mean * (1 - mean) / deviation**2 - 1
         law = stats.beta(mean * total, (1 - mean) * total)
         # A fine sum over quantiles, and a search of the definition's one multiplier.
-        x = law.ppf((np.arange(20_000) + 0.5) / 20_000)
+        gains = gain(law.ppf((np.arange(20_000) + 0.5) / 20_000))
         found = optimize.minimize_scalar(
-            lambda u, y=gain(x): -np.log(1 - u + u * y).mean(), bounds=(0, 1 - 1e-9), method="bounded"
+            lambda u, y=gains: -np.log(1 - u + u * y).mean(), bounds=(0, 1 - 1e-9), method="bounded"
         )
         expected -= found.fun
     assert law_class(instance) == "independent outcomes in [0, 1]"

@@ -107,7 +107,7 @@ def test_simulated_docb_with_the_analysed_level_stays_below_its_explicit_bounds(
 def test_where_no_arm_is_safe_there_are_no_bounds():
     # "True for every T" was 64.7 unsafe plays where 10,000 of 10,000 rounds are.
     instance = sb.Instance.bernoulli([0.5, 0.6], [0.9, 0.8], 0.1, allow_infeasible=True)
-    with pytest.raises(InstanceError, match="some arm is safe, and at alpha 0.1 no arm is; raise alpha"):
+    with pytest.raises(InstanceError, match=r"some arm is safe, and at alpha 0\.1 no arm is; raise alpha"):
         bounds_of(instance)
 
 
