@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binomtest, skew
 
 import safebandit as sb
+from safebandit.cli.show import print_result
 from safebandit.simulation.tails import median_interval, near_limit, tail_of, why_wide, wide_interval, wide_ratio
 
 LIMIT = sb.instance_by_name("bayes-schedules")
@@ -112,6 +113,11 @@ def test_compare_warns_at_the_limit_whatever_the_trials_look_like(limit):
     # A policy is compared with itself without doubt, and unsafe plays do not have that tail.
     assert limit.compare("tsbu", "tsbu")["remark"] == ""
     assert "told from alpha" not in limit.compare("tsbu", "docb", "unsafe_plays")["remark"]
+
+
+def test_the_printed_table_warns_at_the_limit(limit, capsys):
+    print_result(limit)
+    assert "rare, long runs carry mean regret" in capsys.readouterr().out.replace("\n", " ")
 
 
 def test_compare_warns_where_a_few_trials_carry_the_mean():

@@ -24,7 +24,7 @@ ANY = math.inf
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, where, how it is tested, and what is known of the reason where it does not hold."""
+    """What the paper says, where, how it is tested, and what else is known of it."""
 
     name: str
     figures: tuple[str, ...]
