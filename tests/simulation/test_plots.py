@@ -34,6 +34,17 @@ def test_policies_differ_without_colour(result):
     plt.close(figure)
 
 
+def test_bands_do_not_merge_and_the_legend_hides_nothing(result):
+    figure = plots.curves(result)
+    for axis in figure.axes:
+        assert axis.get_legend() is None
+        bands = axis.collections
+        assert len({tuple(band.get_edgecolor()[0]) for band in bands}) == len(bands) == 2
+        assert all(band.get_facecolor()[0][3] == 0.0 for band in bands)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == result.policies
+    plt.close(figure)
+
+
 def test_boxes_show_medians_at_the_horizon(result):
     figure = plots.boxes(result)
     lines = [line for line in figure.axes[0].get_lines() if len(line.get_ydata()) == 2]

@@ -142,7 +142,10 @@ def test_the_paired_interval_is_that_of_the_t_test(result, metric, confidence):
 
 def test_a_policy_equals_itself(result):
     got = result.compare("docb", "docb")
-    assert got == {"difference": 0.0, "se": 0.0, "low": 0.0, "high": 0.0, "below": 0.5}
+    same = {"difference": 0.0, "se": 0.0, "low": 0.0, "high": 0.0, "below": 0.5, "remark": ""}
+    assert got == {**got, **same}
+    assert (got["median"], got["median_low"], got["median_high"]) == (0.0, 0.0, 0.0)
+    assert -got["wide_low"] == pytest.approx(got["wide_high"])
 
 
 def test_unknown_names_are_refused(result):

@@ -12,7 +12,22 @@ from safebandit.cli.problem import instance_from_flags
 from safebandit.problems.limits import show_alpha
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from safebandit.problems.at_horizon import FiniteBounds
     from safebandit.problems.theory import Bounds
+
+# The rows of the table at a horizon, and their two numbers; topsi shares docb's first.
+ROWS: dict[str, tuple[str | None, str | None]] = {
+    "docb": ("leading_regret", "leading_unsafe_plays"),
+    "topsi": ("leading_regret", "leading_unsafe_plays"),
+    "tsbu": ("tsbu_leading_regret", "tsbu_leading_unsafe_plays"),
+    "any policy": ("lower_leading_regret", "lower_leading_unsafe_plays"),
+    "docb, true for every T": ("explicit_docb_regret", "explicit_docb_unsafe_plays"),
+    "topsi, true for every T": (None, "explicit_topsi_unsafe_plays"),
+    "tsbu, true for every T": (None, "explicit_tsbu_unsafe_plays"),
+    "docb, any gaps": ("gap_free_regret", None),
+}
 
 
 def bounds(
@@ -21,6 +36,7 @@ def bounds(
     ] = None,
     mu: Annotated[str | None, typer.Option(help="Mean rewards, one per arm: .36,.34")] = None,
     nu: Annotated[list[str] | None, typer.Option(help="Mean risks, one per arm: .16,.26; once for every risk.")] = None,
+    correlation: Annotated[str | None, typer.Option(help="Between reward and risk: one number or one per arm.")] = None,
     alpha: Annotated[str | None, typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")] = None,
     risks: Annotated[str | None, typer.Option(help="Names of the risks, separated by commas.")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
@@ -31,6 +47,7 @@ def bounds(
     from safebandit.problems.theory import bounds_of
 
     flags = {"instance": instance, "mu": mu, "nu": nu or None, "alpha": alpha, "risks": risks}
+    flags |= {"correlation": correlation}
     found = bounds_of(instance_from_flags(flags))
     if json:
         print_json([found.to_dict(horizon)])
@@ -39,69 +56,87 @@ def bounds(
 
 
 def print_bounds(found: Bounds, horizon: int) -> None:
-    """Print two tables: bounds per arm, and summed at the horizon."""
-    from rich.table import Table
-
+    """Print two tables: bounds per arm, and summed at the horizon; and what says nothing there yet."""
     from safebandit.cli.show import console
+    from safebandit.problems.theory import since
 
     screen = console()
-    problem = found.instance
-    title = f"{problem.name}, alpha {show_alpha(problem.alpha)}"
+    problem, at = found.instance, found.at(horizon)
+    title = f"{problem.name}, alpha {show_alpha(problem.alpha)}: plays per log T, arm by arm"
+    screen.print(f"\n{title}", style="bold", markup=False)
+    screen.print(_arms_table(found))
+    if len(problem.risks) > 1:
+        screen.print("The theorems are about one risk; for several, what their proofs give.")
     screen.print()
-    screen.print(f"{title}: plays per log T, arm by arm", style="bold")
+    screen.print(_horizon_table(found, at))
+    starts = found.says_from(at)
+    if starts:
+        screen.print(f"* says nothing after {horizon:,} rounds, in which more is not possible. It does:")
+        for name, start in starts.items():
+            screen.print(f"  {_named(name)}: {since(start)}")
+    remark = found.lower_remark(at)
+    if remark:
+        screen.print(f"{remark[0].upper()}{remark[1:]}.", markup=False)
+
+
+def _arms_table(found: Bounds) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    problem = found.instance
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("arm")
     by_risk = [""] if len(problem.risks) == 1 else [f" {name}" for name in problem.risks]
     nus, divergences = ([f"{symbol}{risk}" for risk in by_risk] for symbol in ("nu", "d_>"))
     for heading in ("mu", *nus, "Delta", "Gamma", "d_<", *divergences, "docb, topsi", "tsbu", "at least"):
-        table.add_column(heading, justify="right")
+        table.add_column(Text(heading), justify="right")
     for arm in found.arms:
         slopes = (arm.plays_slope, arm.tsbu_plays_slope, arm.lower_plays_slope)
         table.add_row(
-            arm.arm, f"{arm.mu:g}", *(f"{nu:g}" for nu in _listed(arm.nu)),
+            Text(arm.arm), f"{arm.mu:g}", *(f"{nu:g}" for nu in _listed(arm.nu)),
             f"{arm.efficiency_gap:.4g}", f"{arm.safety_gap:.4g}", f"{arm.reward_divergence:.4g}",
             *(f"{risk:.4g}" for risk in _listed(arm.risk_divergence)), *(_figure(slope) for slope in slopes),
         )  # fmt: skip
-    screen.print(table)
-    if len(problem.risks) > 1:
-        screen.print(
-            "The theorems are about one risk; for several, what their proofs give, the lower bound if independent."
-        )
+    return table
 
-    at = found.at(horizon)
+
+def _horizon_table(found: Bounds, at: FiniteBounds) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"after {horizon:,} rounds")
+    table.add_column(f"after {at.horizon:,} rounds")
     for heading in ("regret", "unsafe plays", "what it is"):
         table.add_column(heading, justify="left" if heading == "what it is" else "right")
-    leading = "leading term of"
-    table.add_row(
-        "docb", _figure(at.leading_regret), _figure(at.leading_unsafe_plays),
-        f"{leading} Theorem 1: {found.regret_slope:.4g} log T and {found.unsafe_slope:.4g} log T",
-    )  # fmt: skip
-    table.add_row(
-        "topsi", _figure(at.leading_regret), _figure(at.leading_unsafe_plays), f"{leading} Theorem 3: the same"
-    )
-    table.add_row(
-        "tsbu", _figure(at.tsbu_leading_regret), _figure(at.tsbu_leading_unsafe_plays),
-        f"{leading} Theorem 4: {found.tsbu_regret_slope:.4g} log T and {found.tsbu_unsafe_slope:.4g} log T",
-    )  # fmt: skip
-    table.add_row(
-        "any policy", _figure(at.lower_leading_regret), _figure(at.lower_leading_unsafe_plays),
-        f"lower bound, asymptotic: {found.lower_regret_slope:.4g} log T and {found.lower_unsafe_slope:.4g} log T",
-    )  # fmt: skip
-    table.add_row(
-        "docb, true for every T", _figure(at.explicit_docb_regret), _figure(at.explicit_docb_unsafe_plays),
-        "the key lemma, best x and y; level theory",
-    )  # fmt: skip
-    table.add_row(
-        "topsi, true for every T", "-", _figure(at.explicit_topsi_unsafe_plays), "the key lemma, best y; level theory"
-    )
-    table.add_row(
-        "tsbu, true for every T", "-", _figure(at.explicit_tsbu_unsafe_plays), "BayesUCB's lemma; schedule proof"
-    )
-    table.add_row("docb, any gaps", _figure(at.gap_free_regret), "-", "Theorem 2, whatever the means")
-    screen.print()
-    screen.print(table)
+    slopes = {name: f"{slope:.4g} log T" for name, slope in found.slopes.items()}
+    leading, fits = "leading term of", "as far as T rounds have room"
+    lower = f"lower bound in the long run, for policies consistent for {found.lower_class}:"
+    told = {
+        "docb": f"{leading} Theorem 1: {slopes['regret_slope']} and {slopes['unsafe_slope']}, {fits}",
+        "topsi": f"{leading} Theorem 3: the same",
+        "tsbu": f"{leading} Theorem 4: {slopes['tsbu_regret_slope']} and {slopes['tsbu_unsafe_slope']}, {fits}",
+        "any policy": f"{lower} {slopes['lower_regret_slope']} and {slopes['lower_unsafe_slope']}, {fits}"
+        if found.lower_class is not None
+        else "no lower bound is known for outcomes of this law",
+        "docb, true for every T": "the key lemma, best x and y; level theory",
+        "topsi, true for every T": "the key lemma, best y; level theory",
+        "tsbu, true for every T": "BayesUCB's lemma; schedule proof",
+        "docb, any gaps": "Theorem 2, whatever the means; level theory",
+    }
+    for label, what in told.items():
+        numbers = ("-" if name is None else _marked(at, name) for name in ROWS[label])
+        table.add_row(label, *numbers, Text(what))
+    return table
+
+
+def _marked(at: FiniteBounds, name: str) -> str:
+    return f"{_figure(getattr(at, name))}{'*' if name in at.vacuous else ''}"
+
+
+def _named(name: str) -> str:
+    """The place of a number in the table, in words."""
+    label = next(label for label, names in ROWS.items() if name in names)
+    return f"{label}, {'regret' if ROWS[label][0] == name else 'unsafe plays'}"
 
 
 def _listed(value: float | list[float]) -> list[float]:

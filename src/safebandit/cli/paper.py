@@ -63,7 +63,7 @@ def _print_list(names: list[str], quick: bool) -> None:
         rounds = sum(RUNS[run].simulation(share).rounds for run in FIGURES[name].runs)
         table.add_row(name, FIGURES[name].title, FIGURES[name].place, f"{rounds:,}")
     total = sum(RUNS[run].simulation(share).rounds for run in needed_runs(names))
-    table.add_row("", "all, simulations that figures share counted once", "", f"{total:,}")
+    table.add_row("", "all, simulations that figures share counted once, and ours for claims", "", f"{total:,}")
     console().print(table)
 
 

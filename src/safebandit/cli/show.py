@@ -120,6 +120,11 @@ def print_result(result: Result) -> None:
         screen.print(instance.origin)
     screen.print(_statistics_table(document["policies"]))
     screen.print(_plays_table(result, document["policies"]))
+    if result.near_limit:
+        screen.print(
+            "the best arm's risk cannot be told from alpha in so many rounds: rare, long runs carry mean regret, and "
+            "its s.e. may be too small; look at the 99 % and worst columns"
+        )
     if result.keep == "summary":
         screen.print(f"a summary of the trials was kept: quantiles are within {100 * result.quantile_accuracy:.1f} %")
 

@@ -1,41 +1,42 @@
 """What theory promises for a problem, before anything is simulated: the paper's upper and lower bounds, in numbers.
 
 Theorems 1, 3 and 4 bound regret and unsafe plays by (1 + eps) slope log T plus terms that do not depend on the leading
-order; the slopes are exact, the hidden constants are not known. The lemmas behind them have no hidden constants where
-they concern unsafe arms or KL-UCB: those bounds are true for every T, and are optimised here over their free points.
+order; the slopes are exact, the hidden constants are not known. What they come to after T rounds, and which bounds are
+true for every T, is in `at_horizon`. All of them take it that some arm is safe.
 
 The paper has one risk. With m of them, whose gates are asked about round m t, the same proofs go through, and what is
 given for several is ours: an arm is permissible only if every risk is, so each risk's bound holds and the least is
 taken, with m T for T in the gate's level; the best arm is refuted in round t no more often than with one risk, because
 each of m gates asked about m t errs with at most an m-th of the chance; and to tell an arm from one that is safe and
-better takes a change of its reward and of each unsafe risk, so the lower bound adds all divergences, where outcomes are
-independent.
+better takes a change of its reward and of each unsafe risk.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from safebandit.core.arms import Numbers
-from safebandit.core.bernoulli import divergence, divergence_above, divergence_below
+from safebandit.core.bernoulli import divergence_above, divergence_below
 from safebandit.core.naming import read_number
-from safebandit.errors import SimulationError
+from safebandit.errors import InstanceError, SimulationError
 from safebandit.problems import Instance, as_instance
-from safebandit.problems.limits import write_alpha
+from safebandit.problems.at_horizon import LONGEST, AtHorizon, FiniteBounds
+from safebandit.problems.divergences import law_class, least_divergence
+from safebandit.problems.limits import show_alpha, write_alpha
 
 # The price of BayesUCB's analysed schedule, in Theorem 4.
 BAYES_FACTOR = 2.0 / 3.0
+# How the names of slopes begin: Theorem 1 (and 3), Theorem 4, the lower bound.
+WHOSE = ("", "tsbu_", "lower_")
 
 
 class ArmBounds(NamedTuple):
     """One arm: its gaps, its divergences, and plays per log T as promised and as unavoidable (inf: not bounded so).
 
-    With several risks `nu` and `risk_divergence` are lists, one number per risk.
+    `lower_divergence` is that of the lower bound, for the law of the arm; the others are those of bits. With several
+    risks `nu` and `risk_divergence` are lists, one number per risk.
     """
 
     arm: str
@@ -46,27 +47,10 @@ class ArmBounds(NamedTuple):
     cost: float
     reward_divergence: float
     risk_divergence: float | list[float]
+    lower_divergence: float
     plays_slope: float
     tsbu_plays_slope: float
     lower_plays_slope: float
-
-
-class FiniteBounds(NamedTuple):
-    """Numbers at a horizon. `leading` ones are the first term only; the `explicit` ones are true for every T >= 3."""
-
-    horizon: int
-    leading_regret: float
-    leading_unsafe_plays: float
-    tsbu_leading_regret: float
-    tsbu_leading_unsafe_plays: float
-    lower_leading_regret: float
-    lower_leading_unsafe_plays: float
-    gap_free_regret: float
-    explicit_docb_regret: float
-    explicit_docb_unsafe_plays: float
-    explicit_topsi_unsafe_plays: float
-    explicit_tsbu_unsafe_plays: float
-    explicit_docb_plays: list[float]
 
 
 @dataclass(frozen=True)
@@ -101,66 +85,93 @@ class Bounds:
 
     @property
     def lower_regret_slope(self) -> float:
-        """The sum of (Delta v Gamma) / (d_< + d_>), which no consistent policy beats (last proposition).
+        """The sum of (Delta v Gamma) / D, which no policy beats that is consistent for the laws of `lower_class`.
 
-        Of several risks, independent of each other and of the reward, all d_> are added (ours).
+        For independent bits D is d_< + d_> (last proposition), for other laws what `divergences` says (ours).
         """
         return self._sum("lower_plays_slope", costs=True)
 
     @property
     def lower_unsafe_slope(self) -> float:
-        """The sum over unsafe arms of 1 / (d_< + d_>)."""
+        """The sum over unsafe arms of 1 / D."""
         return self._sum("lower_plays_slope", costs=False)
+
+    @property
+    def lower_class(self) -> str | None:
+        """The laws for which a policy must be consistent for the lower bound to hold; None where there is no bound."""
+        return law_class(self.instance)
 
     def _sum(self, slope: str, *, costs: bool) -> float:
         if costs:
             return math.fsum(arm.cost * getattr(arm, slope) for arm in self.arms if arm.cost > 0)
         return math.fsum(getattr(arm, slope) for arm in self.arms if arm.safety_gap > 0)
 
+    @property
+    def slopes(self) -> dict[str, float]:
+        """Every slope by name."""
+        names = [f"{whose}{what}_slope" for whose in WHOSE for what in ("regret", "unsafe")]
+        return {name: getattr(self, name) for name in names}
+
     def at(self, horizon: int) -> FiniteBounds:
-        """What the bounds come to after `horizon` rounds."""
+        """What the bounds come to after `horizon` rounds, never above what is possible in so many."""
         number = read_number("horizon", horizon, int, SimulationError)
         if number < 3:
             raise SimulationError(f"horizon must be at least 3 for the bounds to speak of, got {horizon}")
-        rounds = int(number)
-        log_t = math.log(rounds)
-        risks = len(self.instance.limits)
-        plays = [min(_explicit_plays(self.instance, k, rounds), rounds) for k in range(len(self.arms))]
-        return FiniteBounds(
-            rounds,
-            self.regret_slope * log_t,
-            self.unsafe_slope * log_t,
-            self.tsbu_regret_slope * log_t,
-            self.tsbu_unsafe_slope * log_t,
-            self.lower_regret_slope * log_t,
-            self.lower_unsafe_slope * log_t,
-            gap_free_regret(len(self.arms), rounds, risks),
-            math.fsum(arm.cost * n for arm, n in zip(self.arms, plays, strict=True) if arm.cost > 0),
-            self._unsafe(plays, rounds),
-            self._unsafe_by_gate(kl_level(risks * rounds), rounds),
-            self._unsafe_by_gate(bayes_level(rounds, risks), rounds),
-            plays,
-        )
+        return self._at_horizon.at(int(number))
 
-    def _unsafe_by_gate(self, level: float, rounds: int) -> float:
-        """Plays of unsafe arms, by what the gate alone promises."""
-        return self._unsafe(
-            [min(_safety_plays(self.instance, k, level), rounds) for k in range(len(self.arms))], rounds
-        )
+    @cached_property
+    def _at_horizon(self) -> AtHorizon:
+        slopes = {whose: [getattr(arm, f"{whose}plays_slope") for arm in self.arms] for whose in WHOSE}
+        return AtHorizon(self.instance, slopes)
 
-    def _unsafe(self, plays: list[float], rounds: int) -> float:
-        return min(rounds, math.fsum(n for arm, n in zip(self.arms, plays, strict=True) if arm.safety_gap > 0))
+    def remarks(self, at: FiniteBounds) -> dict[str, str]:
+        """What to say of every number that says nothing at that horizon, and from which T on it does.
+
+        >>> bounds = bounds_of("drug-trial")
+        >>> bounds.remarks(bounds.at(400))["leading_unsafe_plays"]
+        'says nothing after 400 rounds, in which more is not possible; it does from T = 509 on'
+        """
+        return {
+            name: f"says nothing after {at.horizon:,} rounds, in which more is not possible; it does {since(start)}"
+            for name, start in self.says_from(at).items()
+        }
+
+    def lower_remark(self, at: FiniteBounds) -> str:
+        """Of which arms the lower bound says nothing at that horizon, and from which T on it does; empty if of none."""
+        starts = self.lower_says_from(at)
+        if not starts:
+            return ""
+        arms = "; ".join(f"{arm} ({since(start)})" for arm, start in starts.items())
+        return f"after {at.horizon:,} rounds the lower bound says nothing yet of arms that it will speak of: {arms}"
+
+    def says_from(self, at: FiniteBounds) -> dict[str, float]:
+        """From which T on (to three digits) those numbers say something that do not at that horizon."""
+        return {name: self._at_horizon.says_from(name) for name in at.vacuous}
+
+    def lower_says_from(self, at: FiniteBounds) -> dict[str, float]:
+        """From which T on the lower bound says something of those arms of which it does not at that horizon."""
+        return {arm: self._at_horizon.lower_says_from(self.instance.arms.index(arm)) for arm in at.left_out}
 
     def to_dict(self, horizon: int) -> dict[str, Any]:
-        """The bounds as the command line prints them in JSON."""
-        names = [f"{whose}{what}_slope" for whose in ("", "tsbu_", "lower_") for what in ("regret", "unsafe")]
+        """The bounds as the command line prints them in JSON; of what says nothing yet, from which T on it does."""
+        at = self.at(horizon)
         return {
             "instance": self.instance.to_dict(),
             "alpha": write_alpha(self.instance.alpha),
-            **{name: getattr(self, name) for name in names},
+            **self.slopes,
+            "lower_class": self.lower_class,
             "arms": [arm._asdict() for arm in self.arms],
-            "at_horizon": self.at(horizon)._asdict(),
+            "at_horizon": {
+                **at._asdict(),
+                "vacuous": self.says_from(at),
+                "left_out": self.lower_says_from(at),
+            },
         }
+
+
+def since(start: float) -> str:
+    """From which T on a bound says something, in words."""
+    return f"from T = {start:,.0f} on" if start < LONGEST else "not before T = 10^18"
 
 
 def bounds_of(instance: Instance | str) -> Bounds:
@@ -171,6 +182,11 @@ def bounds_of(instance: Instance | str) -> Bounds:
     (137, 81.6)
     """
     instance = as_instance(instance)
+    if instance.best_arm is None:
+        raise InstanceError(
+            f"the bounds are about problems in which some arm is safe, and at alpha {show_alpha(instance.alpha)} "
+            "no arm is; raise alpha or add a safe arm"
+        )
     return Bounds(instance, tuple(_arm(instance, k) for k in range(len(instance.mu))))
 
 
@@ -179,77 +195,10 @@ def _arm(instance: Instance, k: int) -> ArmBounds:
     reward = divergence_below(mu, instance.best_mean)
     risks = [divergence_above(mean, limit) for mean, limit in zip(nu, instance.limits, strict=True)]
     cost, largest = float(instance.costs[k]), max(risks)
-    slopes = (max(reward, largest), max(reward, BAYES_FACTOR * largest), reward + math.fsum(risks))
+    lower = least_divergence(instance, k) if cost > 0 else 0.0
+    slopes = (max(reward, largest), max(reward, BAYES_FACTOR * largest), lower)
     one = len(risks) == 1
     return ArmBounds(
         instance.arms[k], mu, nu[0] if one else nu, float(instance.efficiency_gaps[k]), float(instance.safety_gaps[k]),
-        cost, reward, risks[0] if one else risks, *(1.0 / slope if slope > 0 else math.inf for slope in slopes),
+        cost, reward, risks[0] if one else risks, lower, *(1.0 / slope if slope > 0 else math.inf for slope in slopes),
     )  # fmt: skip
-
-
-def kl_level(horizon: int) -> float:
-    """The analysed budget of KL-UCB, log T + 3 log log T; a gate with m risks has that of m T."""
-    return math.log(horizon) + 3.0 * math.log(math.log(horizon))
-
-
-def bayes_level(horizon: int, risks: int = 1) -> float:
-    """3/2 log T + 3 log log T + 3/2 log 2, what BayesUCB's analysed schedule comes to (lemma on BayesUCB).
-
-    With m risks, log(sqrt(8 T) m T log^3(m T)): the schedule is asked about round m t, plays are still at most T.
-    """
-    log_mt = math.log(risks * horizon)
-    return 1.5 * math.log(horizon) + math.log(risks) + 3.0 * math.log(log_mt) + 1.5 * math.log(2.0)
-
-
-def gap_free_regret(arms: int, horizon: int, risks: int = 1) -> float:
-    """Theorem 2: sqrt(28 K T log T) + 6 K log log T + 32, for any instance with K arms.
-
-    With m risks log(m T) under the root, by the same proof from the gate's level.
-    """
-    root = math.sqrt(28.0 * arms * horizon * math.log(risks * horizon))
-    return root + 6.0 * arms * math.log(math.log(horizon)) + 32.0
-
-
-def _explicit_plays(instance: Instance, k: int, horizon: int) -> float:
-    """The smaller of the key lemma's two bounds on an arm's plays under DOCB; infinite for the best arm."""
-    gate = kl_level(len(instance.limits) * horizon)
-    return min(_reward_plays(instance, k, horizon), _safety_plays(instance, k, gate))
-
-
-def _reward_plays(instance: Instance, k: int, horizon: int) -> float:
-    """Equation klucb_reward_bound at its best x in (mu_k, mu*).
-
-    Its 6 log log T + 24 also covers the rounds in which the best arm is not permissible. With m risks those are no
-    more: m times the proof's summand e (gamma_s log t + 1) / (s log^3 s) for a gate asked about s = m t falls with m.
-    """
-    mean, best = float(instance.mu[k]), instance.best_mean
-    if instance.efficiency_gaps[k] <= 0.0:
-        return math.inf
-    level, rest = kl_level(horizon), 6.0 * math.log(math.log(horizon)) + 24.0
-    return rest + _least(lambda x: level / divergence(x, best) + 2.0 / min(1.0, divergence(x, mean)), mean, best)
-
-
-def _safety_plays(instance: Instance, k: int, level: float) -> float:
-    """Equation klucb_safety_bound (or bayesucb_safety_control) at its best y in (alpha, nu_k), least over risks."""
-    pairs = zip(instance.risk_means[:, k].tolist(), instance.limits, strict=True)
-    return min((_gate_plays(mean, limit, level) for mean, limit in pairs if mean > limit), default=math.inf)
-
-
-def _gate_plays(mean: float, limit: float, level: float) -> float:
-    return _least(lambda y: level / divergence(y, limit) + 2.0 / min(1.0, divergence(y, mean)), limit, mean)
-
-
-def _least(bound: Callable[[float], float], low: float, high: float) -> float:
-    """The least value of `bound` inside (low, high): a grid, then Brent's method around its best point.
-
-    Any point gives a true bound; a better one gives a smaller.
-    """
-    from scipy.optimize import minimize_scalar
-
-    grid: Numbers = low + (high - low) * np.linspace(0.0, 1.0, 101)[1:-1]
-    values = [bound(float(point)) for point in grid]
-    best = int(np.argmin(values))
-    left = float(grid[best - 1]) if best > 0 else low
-    right = float(grid[best + 1]) if best < len(grid) - 1 else high
-    found = minimize_scalar(bound, bounds=(left, right), method="bounded", options={"xatol": 1e-10})
-    return float(min(values[best], found.fun))

@@ -53,8 +53,8 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
     for axis, metric in zip(axes, metrics, strict=True):
         draw_lines(axis, curve_lines(result, metric))
         axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, result.specification.horizon))
-    axes[0].legend(frameon=False, loc="upper left")
-    _title(figure, result, "mean, and the middle 90 % of trials")
+    legend_below(figure, axes)
+    _title(figure, result, "mean; outlined: the middle 90 % of trials")
     return figure
 
 
@@ -109,16 +109,30 @@ def curve_lines(result: Result, metric: str) -> dict[str, Line]:
 
 def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None:
     """Draw lines with their bands; `first` shifts colours, dashes and markers."""
+    # One band is tinted; several would merge to grey, and have outlines of their line's colour.
+    tint = 0.12 if sum(line.low is not None for line in lines.values()) == 1 else 0.0
     for i, (label, line) in enumerate(lines.items(), start=first):
         colour = COLOURS[i % len(COLOURS)]
         if line.low is not None and line.high is not None:
-            axis.fill_between(line.x, line.low, line.high, color=colour, alpha=0.12, linewidth=0)
+            axis.fill_between(
+                line.x, line.low, line.high, facecolor=(colour, tint), edgecolor=(colour, 0.75), linewidth=0.8,
+                linestyle=DASHES[i % len(DASHES)],
+            )  # fmt: skip
         dense = len(line.x) > 30
         axis.plot(
             line.x, line.y, label=label, color=colour, linestyle=DASHES[i % len(DASHES)], linewidth=1.8,
             marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15) if dense else None, markersize=4,
         )  # fmt: skip
     axis.set_ylim(bottom=0)
+
+
+def legend_below(figure: Figure, axes: Sequence[Axes], title: str | None = None) -> None:
+    """One legend for all panels, below them, where it hides nothing."""
+    entries = {label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(
+        list(entries.values()), list(entries), loc="outside lower center", frameon=False, fontsize=8,
+        ncols=min(len(entries), 7), title=title, title_fontsize=8,
+    )  # fmt: skip
 
 
 def draw_boxes(axis: Axes, samples: Mapping[str, Numbers]) -> None:

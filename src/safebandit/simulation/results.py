@@ -21,6 +21,7 @@ from safebandit.simulation.listing import columns_of, document_of, row_of
 from safebandit.simulation.sketches import ACCURACY
 from safebandit.simulation.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
 from safebandit.simulation.tables import read_summaries, read_trials, summaries_table, trials_table
+from safebandit.simulation.tails import median_interval, near_limit, why_wide, wide_interval
 from safebandit.sources import sources
 from safebandit.version import __version__
 
@@ -213,10 +214,12 @@ class Result:
             raise ResultError(f"the levels of quantiles must lie in [0, 1], got {levels}")
         return self.about(policy).quantiles(metric, wanted)
 
-    def compare(self, policy: str, other: str, metric: str = "regret", confidence: float = 0.95) -> dict[str, float]:
-        """The paired difference `policy` - `other` at the horizon, with its t interval.
+    def compare(self, policy: str, other: str, metric: str = "regret", confidence: float = 0.95) -> dict[str, Any]:
+        """The paired difference `policy` - `other` at the horizon, with its t interval, `low` to `high`.
 
-        `below` is the share of trials in which `policy` had less, ties counted half.
+        `below` is the share of trials in which `policy` had less, ties counted half. `remark` says why the t interval
+        covers too little, where it does; `wide_low` to `wide_high` holds whatever the tail, and so does the interval of
+        the median. Of a summary there are neither: they need every trial.
         """
         from scipy import stats
 
@@ -224,7 +227,36 @@ class Result:
             raise ResultError(f"confidence must lie inside (0, 1), got {confidence}")
         mean, spread, below = self._paired(policy, other, metric)
         reach = float(stats.t.ppf(0.5 + confidence / 2, max(1, self.trials - 1))) * spread
-        return {"difference": mean, "se": spread, "low": mean - reach, "high": mean + reach, "below": below}
+        found = {"difference": mean, "se": spread, "low": mean - reach, "high": mean + reach, "below": below}
+        whole = self.keep == "trials"
+        difference = self.final(policy, metric) - self.final(other, metric) if whole else None
+        # Unsafe plays are not what a best arm that is shut out costs.
+        near = spread > 0.0 and metric == "regret" and self.near_limit
+        remark = why_wide(difference, near=near)
+        if difference is None:
+            rest = '; simulate it again with keep="trials" for an interval that holds' if remark else ""
+            return {**found, "remark": remark + rest}
+        most = self.most(metric)
+        wide = wide_interval(difference, -most, most, confidence)
+        median = median_interval(difference, confidence)
+        return {
+            **found, "wide_low": wide[0], "wide_high": wide[1], "median": float(np.median(difference)),
+            "median_low": median[0], "median_high": median[1],
+            "remark": f"{remark}; go by wide_low to wide_high, or by the median" if remark else "",
+        }  # fmt: skip
+
+    @property
+    def near_limit(self) -> bool:
+        """Whether the best arm's risk cannot be told from alpha in these rounds: rare long runs carry mean regret."""
+        return near_limit(self.specification.instance, self.specification.horizon)
+
+    def most(self, metric: str) -> float:
+        """The most that a trial can come to; a round that is held costs mu*."""
+        instance, horizon = self.specification.instance, float(self.specification.horizon)
+        if metric == "unsafe_plays":
+            return horizon
+        held = any(self.of(policy).held.any() for policy in self.policies)
+        return horizon * max(float(instance.costs.max()), instance.best_mean if held else 0.0)
 
     def _paired(self, policy: str, other: str, metric: str) -> Paired:
         _check_metric(metric)

@@ -53,7 +53,7 @@ def test_the_document_has_every_number_of_every_policy_and_instance(made):
             assert set(score) == {"text", "rank", *METRICS, "over_lower_bound", "slope_over_lower_bound"}
             for metric in METRICS:
                 assert list(score[metric]) == list(STATISTICS)
-                assert all(set(s) == {"value", "ratio", "low", "high"} for s in score[metric].values())
+                assert all(set(s) == {"value", "ratio", "low", "high", "wide"} for s in score[metric].values())
 
 
 def test_all_policies_play_unless_some_are_named(no_page):

@@ -10,6 +10,7 @@ from scipy import stats
 
 from safebandit.problems.theory import bounds_of
 from safebandit.simulation.simulate import simulate
+from safebandit.simulation.tails import wide_ratio
 from safebandit.studies.arena.leaderboard import (
     STATISTICS,
     Statistic,
@@ -76,7 +77,7 @@ def test_a_ratio_to_nothing_does_not_exist():
     some, none = np.arange(40.0), np.zeros(40)
     rare = np.where(np.arange(40) == 7, 5.0, 0.0)
     to_none = compared(sample(some, rows), sample(none, rows))
-    assert all(statistic[1:] == (None, None, None) for statistic in to_none.values())
+    assert all(statistic[1:] == (None, None, None, False) for statistic in to_none.values())
     to_rare = compared(sample(some, rows), sample(rare, rows))
     assert to_rare["mean"].ratio == pytest.approx(39 * 20 / 5)
     assert to_rare["mean"].low is None
@@ -134,7 +135,23 @@ def test_a_standing_against_plain_numbers(standings):
         curve = result.curve(label).mean(axis=0)
         at = list(result.specification.checkpoints).index(100)
         assert score.slope_over_lower_bound == pytest.approx((curve[-1] - curve[at]) / math.log(10) / slope)
-    assert one.scores["tsbu"].mean[1:] == (1.0, 1.0, 1.0)
+    assert one.scores["tsbu"].mean[1:] == (1.0, 1.0, 1.0, False)
+
+
+def test_where_a_few_trials_may_carry_the_mean_its_interval_is_a_wide_one(standings):
+    at_limit, dominated = standings
+    result = at_limit.result
+    low, high = wide_ratio(result.final("docb"), result.final("tsbu"), 0.1 * 1_000, 0.95)
+    found = at_limit.scores["docb"].mean
+    assert found.wide
+    assert (found.low, found.high) == pytest.approx((low, high))
+    bootstrapped = ratios(result.final("docb"), result.final("tsbu"))["mean"]
+    assert found.low < bootstrapped.low < found.ratio < bootstrapped.high < found.high
+    assert not at_limit.scores["docb"].q99.wide
+    assert not dominated.scores["docb"].mean.wide
+    # A trial that dwarfs the others is noticed too.
+    dominated.result.of("docb").regret[0, -1] = 150.0
+    assert judge(dominated.task, dominated.result, "tsbu").scores["docb"].mean.wide
 
 
 def test_where_no_slope_exists_there_is_no_lower_bound():

@@ -8,15 +8,27 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 import safebandit as sb
 from safebandit.errors import SimulationError
 from safebandit.simulation.results import Result
 from safebandit.studies.paper.claims import CLAIMS
-from safebandit.studies.paper.evidence import FAILS, HOLDS, UNDECIDED, Part, bootstrap, combined, exact, growth, mean
+from safebandit.studies.paper.evidence import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Part,
+    bootstrap,
+    combined,
+    exact,
+    growth,
+    mean,
+    share,
+)
 from safebandit.studies.paper.figures import FIGURES
 from safebandit.studies.paper.reproduce import chosen_figures, needed_runs, reproduce
-from safebandit.studies.paper.runs import RUNS, play
+from safebandit.studies.paper.runs import RUNS, THEORY, THEORY_RUNS, play
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +54,8 @@ def test_the_settings_are_the_papers():
     assert {settings[f"naive-{i}"] for i in range(10)} == {settings["slack"]} == {(200, 10_000)}
     assert [RUNS[f"naive-{i}"].alpha for i in range(10)] == pytest.approx([0.5 + i / 50 for i in range(10)], abs=1e-12)
     assert RUNS["slack"].policies == tuple(f"slack-ts:slack={2.0**i:g}" for i in range(-3, 4))
-    assert sum(run.simulation().rounds for run in RUNS.values()) == 324_000_000
+    assert sum(run.simulation().rounds for run in RUNS.values() if run.papers) == 324_000_000
+    assert {run.policies for run in RUNS.values() if not run.papers} == {THEORY}
 
 
 def test_plotted_numbers_are_the_simulated_ones(made):
@@ -68,6 +81,16 @@ def test_the_report_says_every_verdict_and_loads_nothing_from_outside(made):
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
     assert "seed 1" in text
     assert sb.__version__ in text
+
+
+def test_the_report_says_which_rules_were_changed_after_looking(made):
+    folder, _ = made
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    changed = [claim.name for claim in CLAIMS if claim.changed]
+    assert changed == ["within-bounds", "fluctuations-regret", "schedule-outliers", "explicit-bounds"]
+    assert text.count("<b>Changed after looking:</b>") == len(changed)
+    head = text[: text.index('id="claims"')]
+    assert all(f'<a href="#{name}">' in head for name in changed)
 
 
 def test_findings_that_a_tenth_of_the_trials_settles(made):
@@ -155,6 +178,49 @@ def test_intervals():
     assert resampled.high == pytest.approx(part.high, abs=0.05)
 
 
+@pytest.mark.parametrize(("count", "trials"), [(0, 500), (1, 500), (3, 50), (50, 50)])
+def test_a_share_has_an_exact_interval(count, trials):
+    found = share("s", np.arange(trials) < count, 0, 1)
+    expected = binomtest(count, trials).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.estimate == count / trials
+
+
+def test_nothing_that_varies_with_the_seed_is_called_exact(made):
+    certain = {j.claim.name for j in made[1].judgements if any(part.exact for part in j.parts)}
+    assert certain == {"constants-21", "constants-19"}
+
+
+def test_no_outlier_in_a_few_trials_settles_nothing(made):
+    """Once a worst trial was taken as exact, and seeds contradicted each other."""
+    (outliers,) = [j for j in made[1].judgements if j.claim.name == "schedule-outliers"]
+    for part in outliers.parts:
+        assert part.low < part.high
+    assert share("none seen", np.arange(500) < 0, 1e-6, 0.05).verdict == UNDECIDED
+    assert share("one seen", np.arange(500) < 1, 1e-6, 0.05).verdict == HOLDS
+
+
+def test_explicit_bounds_are_of_the_levels_that_were_played_and_can_fail(made):
+    (explicit,) = [j for j in made[1].judgements if j.claim.name == "explicit-bounds"]
+    assert explicit.verdict == HOLDS
+    assert explicit.claim.runs == THEORY_RUNS
+    judged = {part.label for part in explicit.parts}
+    # At alpha = 0.19 the bounds of unsafe plays come to all 50,000 rounds.
+    assert "theory-drug-19: docb:level=theory, regret, share of the bound" in judged
+    assert not any(label.startswith("theory-drug-19") and "unsafe" in label for label in judged)
+    assert "theory-drug-21: tsbu:schedule=proof, unsafe plays, share of the bound" in judged
+
+
+def test_figures_say_what_their_text_says(made):
+    folder, _ = made
+    labels = set(pd.read_parquet(folder / "figures" / "fig2.parquet")["label"])
+    assert {"Theorem 1, unsafe plays: 81.6 log t", "Theorem 1, regret: 137.1 log t (above the picture)"} <= labels
+    # The mean of Pess is far from what most of its trials are like.
+    unsafe = pd.read_parquet(folder / "figures" / "fig1.parquet")
+    assert "pess, median" in set(unsafe[unsafe["panel"].str.startswith("case 2")]["label"])
+    assert "docb, median" not in set(unsafe["label"])
+
+
 def test_growth_tells_linear_from_logarithmic():
     instance = sb.instance_by_name("naive-sampling")
     result = sb.simulate(instance, "docb", horizon=1_000, trials=5, checkpoints="linear")
@@ -166,7 +232,7 @@ def test_growth_tells_linear_from_logarithmic():
 
 
 def test_the_command_lists_and_runs_some_figures(tmp_path, command):
-    assert "324,000,000" in command("paper", "--list").out
+    assert "354,000,000" in command("paper", "--list").out
     done = command("paper", "fig9", "--quick", "--out", str(tmp_path))
     assert "report:" in done.out
     assert "Naively sampled risks give linear regret" in done.out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from safebandit.problems.theory import bounds_of
-from safebandit.simulation.plots import COLOURS, MARKERS, Line, draw_lines, new_figure, save
+from safebandit.simulation.plots import COLOURS, MARKERS, Line, draw_lines, legend_below, new_figure, save
 from safebandit.studies.arena.collection import SLOPE
 from safebandit.studies.arena.leaderboard import Overall, Score, Standing
 from safebandit.studies.arena.plan import DECADE, PER_DECADE
@@ -197,7 +197,7 @@ def dominated_slope(one: Standing, policies: Sequence[str]) -> Figure:
             )
     axes[0].set_ylabel("plays of the dominated arm / log T")
     axes[1].set_ylabel("plays added / log T added")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=8, ncols=6)
+    legend_below(figure, axes)
     return figure
 
 

@@ -1,7 +1,8 @@
 """The statistics: every policy against the baseline, instance by instance and over all of them.
 
 Ratios of all statistics get their intervals from one bootstrap over trials, which are resampled in pairs: unlike the
-delta method it serves quantiles too, and keeps the skew that rare long runs give to a mean. The interval of a worst
+delta method it serves quantiles too. Where a few trials carry a mean, or may, because the best arm's risk cannot be
+told from alpha, it covers too little: the ratio of means then gets a wide interval (`tails`). The interval of a worst
 trial is a rough one: no resample can be worse than the worst that was seen. scipy.stats.bootstrap gives the same
 intervals, as the tests say, but resamples the baseline anew for every policy, which takes more than twice as long.
 """
@@ -19,6 +20,7 @@ from safebandit.core.arms import Counts, Numbers
 from safebandit.problems.theory import bounds_of
 from safebandit.simulation.results import Result
 from safebandit.simulation.summaries import METRICS
+from safebandit.simulation.tails import why_wide, wide_ratio
 from safebandit.studies.arena.collection import at_limit
 from safebandit.studies.arena.plan import DECADE, Task
 
@@ -26,15 +28,21 @@ STATISTICS = ("mean", "median", "q99", "worst")
 RESAMPLES = 2_000
 RESAMPLING_SEED = 20_230_101
 CONFIDENCE = 0.95
+# Bounds speak of horizons from here on.
+SHORTEST = 3
 
 
 class Statistic(NamedTuple):
-    """A statistic of the trials, and its ratio to the baseline's with an interval; None where there is none."""
+    """A statistic of the trials, and its ratio to the baseline's with an interval; None where there is none.
+
+    A wide interval is one that holds whatever the tail, in place of a bootstrap's that would cover too little.
+    """
 
     value: float
     ratio: float | None
     low: float | None
     high: float | None
+    wide: bool = False
 
     @property
     def better(self) -> bool:
@@ -75,6 +83,7 @@ class Standing:
     task: Task
     result: Result
     lower_bound: float | None
+    lower_class: str | None
     scores: Mapping[str, Score]
 
     @property
@@ -113,9 +122,10 @@ class Overall(NamedTuple):
 
 def judge(task: Task, result: Result, baseline: str) -> Standing:
     """Judge the policies on one instance."""
-    slope = bounds_of(task.entry.instance).lower_regret_slope
+    bounds = bounds_of(task.entry.instance)
+    slope = bounds.lower_regret_slope
     slope_or_none = slope if 0.0 < slope < math.inf else None
-    bound = None if slope_or_none is None or task.horizon < 2 else slope_or_none * math.log(task.horizon)
+    bound = (bounds.at(task.horizon).lower_leading_regret if task.horizon >= SHORTEST else 0.0) or None
     rows = resampled_rows(result.trials)
     samples = {
         label: {metric: sample(result.final(label, metric), rows) for metric in METRICS} for label in result.policies
@@ -125,11 +135,13 @@ def judge(task: Task, result: Result, baseline: str) -> Standing:
     scores = {}
     for label, rank in zip(result.policies, ranks, strict=True):
         statistics = {metric: compared(samples[label][metric], base.get(metric)) for metric in METRICS}
+        if baseline in samples and label != baseline:
+            statistics["regret"]["mean"] = _widened(statistics["regret"]["mean"], result, label, baseline)
         over = None if bound is None else statistics["regret"]["mean"].value / bound
         growth = final_slope(result, label)
         over_slope = None if slope_or_none is None or growth is None else growth / slope_or_none
         scores[label] = Score(result.specification.policies[label], rank, statistics, over, over_slope)
-    return Standing(task, result, bound, scores)
+    return Standing(task, result, bound, bounds.lower_class, scores)
 
 
 def resampled_rows(trials: int) -> Counts:
@@ -172,6 +184,15 @@ def _ratio(mine: Sample, base: Sample | None, i: int) -> Statistic:
         return Statistic(value, ratio, None, None)
     low, high = np.quantile(mine.drawn[i] / base.drawn[i], ((1.0 - CONFIDENCE) / 2, (1.0 + CONFIDENCE) / 2))
     return Statistic(value, ratio, float(low), float(high))
+
+
+def _widened(found: Statistic, result: Result, label: str, baseline: str) -> Statistic:
+    """The ratio of mean regrets with a wide interval where the bootstrap's would cover too little."""
+    mine, base = result.final(label), result.final(baseline)
+    if found.ratio is None or result.trials < 2 or not why_wide(mine - found.ratio * base, near=result.near_limit):
+        return found
+    low, high = wide_ratio(mine, base, result.most("regret"), CONFIDENCE)
+    return found._replace(low=low, high=high if math.isfinite(high) else None, wide=True)
 
 
 def ranked(values: Sequence[float]) -> list[float]:
@@ -255,6 +276,7 @@ def standing_to_dict(one: Standing) -> dict[str, Any]:
         "trials": one.result.trials,
         "specification": one.result.specification.to_dict(),
         "lower_bound": one.lower_bound,
+        "lower_class": one.lower_class,
         "policies": {label: _score_to_dict(score) for label, score in one.scores.items()},
         "cannot_play": dict(one.task.cannot),
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from safebandit.studies.arena.run import Arena
 
 MOST_ARMS = 12
+WIDE_MARK = "‡"
 
 
 def write_report(arena: Arena, folder: Path) -> Path:
@@ -25,7 +26,7 @@ def write_report(arena: Arena, folder: Path) -> Path:
         folder / "index.html", "arena.html", seed=arena.settings.seed, seconds=arena.seconds, arena=arena,
         rounds=sum(one.result.trials * one.task.horizon * len(one.scores) for one in arena.standings),
         pictures=draw_all(arena.standings, arena.leaderboard, folder / "figures"), limit_mark=LIMIT_MARK,
-        show_means=show_means, speeds=_speeds(arena),
+        wide_mark=WIDE_MARK, show_means=show_means, speeds=_speeds(arena),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safebandit.core.arms import Numbers
 from safebandit.simulation.results import Result
@@ -18,7 +19,10 @@ LINEAR_FROM = 0.7
 
 
 class Part(NamedTuple):
-    """One number that bears on a claim: its estimate, its interval, the range it should lie in, and the verdict."""
+    """One number that bears on a claim: its estimate, its interval, the range it should lie in, and the verdict.
+
+    An exact one is computed, not simulated.
+    """
 
     label: str
     estimate: float
@@ -26,6 +30,7 @@ class Part(NamedTuple):
     high: float
     least: float
     most: float
+    exact: bool = False
 
     @property
     def verdict(self) -> str:
@@ -43,7 +48,7 @@ def combined(parts: Sequence[Part]) -> str:
 
 def exact(label: str, value: float, least: float, most: float) -> Part:
     """A number without uncertainty."""
-    return Part(label, float(value), float(value), float(value), least, most)
+    return Part(label, float(value), float(value), float(value), least, most, exact=True)
 
 
 def mean(label: str, values: Numbers, least: float = -math.inf, most: float = math.inf) -> Part:
@@ -51,6 +56,16 @@ def mean(label: str, values: Numbers, least: float = -math.inf, most: float = ma
     reach = 1.96 * float(np.std(values, ddof=1)) / math.sqrt(len(values))
     middle = float(np.mean(values))
     return Part(label, middle, middle - reach, middle + reach, least, most)
+
+
+def share(label: str, hits: NDArray[np.bool_], least: float, most: float) -> Part:
+    """A share of the trials, with Clopper and Pearson's exact interval: rare events need no normal law."""
+    from scipy.stats import beta
+
+    count, trials = int(np.sum(hits)), len(hits)
+    low = float(beta.ppf(0.025, count, trials - count + 1)) if count > 0 else 0.0
+    high = float(beta.ppf(0.975, count + 1, trials - count)) if count < trials else 1.0
+    return Part(label, count / trials, low, high, least, most)
 
 
 def bootstrap(

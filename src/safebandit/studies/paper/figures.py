@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from safebandit.problems.theory import bounds_of
-from safebandit.simulation.plots import LABELS, Line, curve_lines, draw_boxes, draw_lines, new_figure, save
+from safebandit.simulation.plots import (
+    LABELS,
+    Line,
+    curve_lines,
+    draw_boxes,
+    draw_lines,
+    legend_below,
+    new_figure,
+    save,
+)
 from safebandit.studies.paper.runs import ALPHA_STEPS, GAPS, RUNS, SLACKS
 
 if TYPE_CHECKING:
@@ -21,6 +30,12 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Result]
 
+# How to read a picture.
+_CURVES = (
+    "Lines are means over the trials, thin outlines hold the middle 90 % of them; where a mean lies outside the middle "
+    "half, the median is drawn too"
+)
+_BOXES = "Boxes hold the middle half of the trials, whiskers the middle 90 %; a bar is a median, a diamond a mean"
 # The four of ten values of alpha - nu* that the paper plots.
 SHOWN_STEPS = (0, 3, 6, 9)
 
@@ -34,6 +49,7 @@ class PaperFigure:
     place: str
     runs: tuple[str, ...]
     draw: Callable[[Results], Drawing]
+    reading: str
 
     @property
     def name(self) -> str:
@@ -56,6 +72,7 @@ class Drawing:
         self.figure: Figure
         self.figure, self.axes = new_figure(panels, rows)
         self.rows: list[tuple[str, str, float, float, float, float]] = []
+        self.legend_title: str | None = None
 
     def lines(self, panel: int, lines: Mapping[str, Line], title: str, *, first: int = 0) -> Axes:
         """Draw lines into a panel and keep their numbers."""
@@ -80,6 +97,8 @@ class Drawing:
         """Save the figure as PNG and SVG, and every plotted number as Parquet."""
         import pandas as pd
 
+        if any(axis.get_legend_handles_labels()[0] for axis in self.axes):
+            legend_below(self.figure, self.axes, self.legend_title)
         path.parent.mkdir(parents=True, exist_ok=True)
         table = pd.DataFrame(self.rows, columns=["panel", "label", "x", "y", "low", "high"])
         table.to_parquet(path.with_name(path.name + ".parquet"), index=False)
@@ -87,15 +106,21 @@ class Drawing:
 
 
 def _curve(drawing: Drawing, panel: int, result: Result, metric: str, title: str, *, theory: bool = False) -> None:
-    axis = drawing.lines(panel, curve_lines(result, metric), title)
+    lines = curve_lines(result, metric)
+    axis = drawing.lines(panel, lines, title)
     axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, result.specification.horizon))
+    for i, policy in enumerate(lines):
+        # A mean that few trials are near: the median says what most of them are like.
+        low, middle, high = result.quantiles(policy, metric, (0.25, 0.5, 0.75))
+        if not low[-1] <= lines[policy].y[-1] <= high[-1]:
+            drawing.lines(panel, {f"{policy}, median": Line(lines[policy].x, middle)}, title, first=4 + i)
     if theory:
         bounds = bounds_of(result.specification.instance)
         slope = bounds.regret_slope if metric == "regret" else bounds.unsafe_slope
         times = result.specification.checkpoints.astype(float)
-        label = f"Theorem 1: {slope:.0f} log t"
+        above = slope * np.log(times[-1]) > 2.0 * axis.get_ylim()[1]
+        label = f"Theorem 1, {LABELS[metric]}: {slope:.1f} log t" + (" (above the picture)" if above else "")
         drawing.lines(panel, {label: Line(times, slope * np.log(times))}, title, first=7)
-    axis.legend(frameon=False, fontsize=8)
 
 
 def _two_cases(metric: str) -> Callable[[Results], Drawing]:
@@ -147,7 +172,6 @@ def _gaps(results: Results) -> Drawing:
             lines[policy] = Line(gaps, middle, low, high)
         axis = drawing.lines(panel, lines, f"{size} minimum gaps: median and quartiles")
         axis.set(xlabel="maximum gap", ylabel="regret at round 20,000")
-        axis.legend(frameon=False)
     return drawing
 
 
@@ -159,6 +183,8 @@ def _schedule_curves(results: Results) -> Drawing:
 
 
 def _schedule_boxes(results: Results) -> Drawing:
+    from matplotlib.ticker import LogFormatter, StrMethodFormatter
+
     drawing = Drawing(2)
     for panel, metric in enumerate(LABELS):
         _boxes(drawing, panel, results["schedules"], metric)
@@ -168,6 +194,8 @@ def _schedule_boxes(results: Results) -> Drawing:
         )
         drawing.axes[panel].set_ylim(0.8 * max(1.0, finals.min()), 1.25 * finals.max())
         drawing.axes[panel].set_yscale("log")
+        drawing.axes[panel].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        drawing.axes[panel].yaxis.set_minor_formatter(LogFormatter())
     return drawing
 
 
@@ -179,7 +207,7 @@ def _naive_curves(results: Results) -> Drawing:
     for panel, title in enumerate(("sampled risks, by alpha - nu*", "zoom")):
         axis = drawing.lines(panel, lines, title)
         axis.set(xlabel="round", ylabel="regret", xlim=(0, 10_000))
-        axis.legend(frameon=False, title="alpha - nu*")
+    drawing.legend_title = "alpha - nu*"
     drawing.axes[1].set_ylim(0, 2.5 * max(float(lines[f"{i / 50:g}"].y[-1]) for i in SHOWN_STEPS[1:]))
     return drawing
 
@@ -206,7 +234,6 @@ def _slack(results: Results) -> Drawing:
     for panel, title in enumerate(("sampled risks with slack C", "zoom")):
         axis = drawing.lines(panel, {label: line._replace(low=None, high=None) for label, line in lines.items()}, title)
         axis.set(xlabel="round", ylabel="regret", xlim=(0, 10_000))
-        axis.legend(frameon=False, fontsize=8)
     drawing.axes[1].set_ylim(0, 0.5 * max(float(line.y[-1]) for line in lines.values()))
     return drawing
 
@@ -218,17 +245,47 @@ FIGURES = {
     figure.name: figure
     for figure in (
         PaperFigure(
-            1, "Unsafe plays of DOCB, BwCR and Pess", "section 6.1", ("case-1", "case-2"), _two_cases("unsafe_plays")
+            1,
+            "Unsafe plays of DOCB, BwCR and Pess",
+            "section 6.1",
+            ("case-1", "case-2"),
+            _two_cases("unsafe_plays"),
+            _CURVES,
         ),
-        PaperFigure(2, "Drug trial, alpha = 0.21", "section 6.2", ("drug-21",), _drug_curves),
-        PaperFigure(3, "Regret against the gap", "section 6.2.1", _gap_runs, _gaps),
-        PaperFigure(4, "Regret of DOCB, BwCR and Pess", "appendix F.1", ("case-1", "case-2"), _two_cases("regret")),
-        PaperFigure(5, "Drug trial, alpha = 0.21: spread", "appendix F.2", ("drug-21",), _drug_boxes),
-        PaperFigure(6, "Drug trial, alpha = 0.19", "appendix F.2", ("drug-19",), _drug_19),
-        PaperFigure(7, "Two schedules of BayesUCB", "appendix F.3", ("schedules",), _schedule_curves),
-        PaperFigure(8, "Two schedules of BayesUCB: spread", "appendix F.3", ("schedules",), _schedule_boxes),
-        PaperFigure(9, "Naively sampled risks", "appendix F.4", _naive_runs, _naive_curves),
-        PaperFigure(10, "Naively sampled risks against alpha - nu*", "appendix F.4", _naive_runs, _naive_dependence),
-        PaperFigure(11, "Sampled risks with slack", "appendix F.4", ("slack",), _slack),
+        PaperFigure(2, "Drug trial, alpha = 0.21", "section 6.2", ("drug-21",), _drug_curves, _CURVES),
+        PaperFigure(
+            3,
+            "Regret against the gap",
+            "section 6.2.1",
+            _gap_runs,
+            _gaps,
+            "Lines are medians, their outlines the quartiles",
+        ),
+        PaperFigure(
+            4, "Regret of DOCB, BwCR and Pess", "appendix F.1", ("case-1", "case-2"), _two_cases("regret"), _CURVES
+        ),
+        PaperFigure(5, "Drug trial, alpha = 0.21: spread", "appendix F.2", ("drug-21",), _drug_boxes, _BOXES),
+        PaperFigure(6, "Drug trial, alpha = 0.19", "appendix F.2", ("drug-19",), _drug_19, f"{_CURVES}. {_BOXES}"),
+        PaperFigure(7, "Two schedules of BayesUCB", "appendix F.3", ("schedules",), _schedule_curves, _CURVES),
+        PaperFigure(
+            8,
+            "Two schedules of BayesUCB: spread",
+            "appendix F.3",
+            ("schedules",),
+            _schedule_boxes,
+            f"{_BOXES}; the scale is logarithmic",
+        ),
+        PaperFigure(9, "Naively sampled risks", "appendix F.4", _naive_runs, _naive_curves, _CURVES),
+        PaperFigure(
+            10,
+            "Naively sampled risks against alpha - nu*",
+            "appendix F.4",
+            _naive_runs,
+            _naive_dependence,
+            "Tinted: the 95 % interval of the mean",
+        ),
+        PaperFigure(
+            11, "Sampled risks with slack", "appendix F.4", ("slack",), _slack, "Lines are means over the trials"
+        ),
     )
 }

@@ -34,7 +34,10 @@ class Material:
 
 def write_report(material: Material, path: Path) -> Path:
     """Write the page, all at once."""
-    return write_page(path, "paper.html", **vars(material), show_range=show_range, speeds=_speeds(material.results))
+    changed = [judgement.claim for judgement in material.judgements if judgement.claim.changed]
+    return write_page(
+        path, "paper.html", **vars(material), changed=changed, show_range=show_range, speeds=_speeds(material.results)
+    )
 
 
 def show_range(part: Part) -> str:

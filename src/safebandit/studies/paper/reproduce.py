@@ -38,8 +38,9 @@ def chosen_figures(names: Sequence[str]) -> list[str]:
 
 
 def needed_runs(figures: Sequence[str]) -> list[str]:
-    """The simulations that figures, and the claims about them, need."""
+    """The simulations that figures show, and those of ours that only claims about them need."""
     wanted = {run for name in figures for run in FIGURES[name].runs}
+    wanted |= {run for claim in CLAIMS if claim.figures[0] in figures for run in claim.runs if not RUNS[run].papers}
     return [name for name in RUNS if name in wanted]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,12 +19,17 @@ MIXTURES = ("docb", "bwcr", "pess")
 SCHEDULES = ("tsbu", "tsbu:schedule=theory")
 SLACKS = tuple(2.0**i for i in range(-3, 4))
 GAPS = range(1, 11)
+# The levels that the lemmas are about; these runs are ours, for the bounds that are true for every T.
+THEORY = ("docb:level=theory", "topsi:level=theory", "tsbu:schedule=proof")
+THEORY_RUNS = tuple(f"theory-{name}" for name in ("case-1", "case-2", "drug-21", "drug-19", "schedules"))
 ALPHA_STEPS = range(10)
+# Means come to a third of their bounds at most: few trials tell.
+THEORY_TRIALS = 40
 
 
 @dataclass(frozen=True)
 class PaperRun:
-    """One simulation: a problem, its policies, how long and how often."""
+    """One simulation: a problem, its policies, how long and how often; the paper's, or ours for a claim."""
 
     name: str
     instance_name: str
@@ -32,6 +37,7 @@ class PaperRun:
     horizon: int
     trials: int
     alpha: float | None = None
+    papers: bool = True
 
     @cached_property
     def instance(self) -> Instance:
@@ -59,6 +65,10 @@ def _runs() -> dict[str, PaperRun]:
         for i in GAPS
     ]
     listed += [PaperRun(f"naive-{i}", "naive-sampling", ("naive-ts",), 10_000, 200, (25 + i) / 50) for i in ALPHA_STEPS]
+    papers = {f"theory-{run.name}": run for run in listed}
+    listed += [
+        replace(papers[name], name=name, policies=THEORY, trials=THEORY_TRIALS, papers=False) for name in THEORY_RUNS
+    ]
     return {run.name: run for run in listed}
 
 
