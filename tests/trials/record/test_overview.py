@@ -1,4 +1,4 @@
-"""A trial at a glance says nothing impossible: means lie in their intervals, theory never counts on more than there is."""
+"""A trial at a glance says nothing impossible: means lie in their intervals, theory counts on no more than there is."""
 
 import math
 

@@ -132,8 +132,9 @@ class TrialLine(Answer):
 
 
 class ArmAnswer(Answer):
-    """What is known of an arm; risks are listed in the trial's order. Intervals are the shortest credible ones of 95 %, from
-    a uniform prior.
+    """What is known of an arm; risks are listed in the trial's order.
+
+    Intervals are the shortest credible ones of 95 %, from a uniform prior.
     """
 
     arm: str
@@ -151,8 +152,9 @@ class ArmAnswer(Answer):
 
 
 class ExpectationAnswer(Answer):
-    """What theory expects after `horizon` units if the means were as they look now; nothing where it counts on more plays
-    than there are units.
+    """What theory expects after `horizon` units if the means were as they look now.
+
+    Nothing where it counts on more plays than there are units.
     """
 
     horizon: int

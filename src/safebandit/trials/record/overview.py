@@ -29,9 +29,9 @@ FIRST_HORIZON = 3
 class ArmOverview:
     """One arm. Means and intervals that do not exist are None; risks are listed in the trial's order.
 
-    An arm that was withdrawn has its number of plays only. Intervals are credible: the shortest that hold 95 % of what is
-    plausible after the outcomes, from a uniform prior; the mean, the most plausible value, lies in its interval.
-    Propensities are None where one of them is 1: it would tell which arm comes next.
+    An arm that was withdrawn has its number of plays only. Intervals are credible: the shortest that hold 95 % of the
+    posterior from a uniform prior; the mean, which is the most plausible value then, lies in its interval. Propensities
+    are None where one of them is 1: it would tell which arm comes next.
     """
 
     arm: str
@@ -50,8 +50,10 @@ class ArmOverview:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What theory expects after `horizon` units if the means were as they look now: the leading terms of Theorem 1 and of
-    the lower bound (`least`); None where they say nothing yet, because they count on more plays than there are units.
+    """What theory expects after `horizon` units if the means were as they look now.
+
+    Leading terms of Theorem 1 and of the lower bound (`least`); None where they say nothing yet, because they count on
+    more plays than there are units.
     """
 
     horizon: int
@@ -161,10 +163,10 @@ def _mean(seen: Any) -> float | None:
 
 
 def credible_intervals(seen: Any) -> list[list[tuple[float, float] | None]]:
-    """For each arm and quantity the shortest interval that holds 95 % of the posterior of its mean, from a uniform prior;
-    None without an outcome. Outcomes between 0 and 1 count by their sum.
+    """The shortest interval that holds 95 % of the posterior from a uniform prior, for each quantity of each arm.
 
-    Both ends of the shortest interval are equally plausible, or one of them is 0 or 1: the chance below it is searched for.
+    None without an outcome; outcomes between 0 and 1 count by their sum. The ends of the shortest interval are equally
+    plausible, or one of them is 0 or 1: the chance below it is searched for.
     """
     from scipy.special import betaincinv, xlog1py, xlogy
 
