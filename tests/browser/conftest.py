@@ -11,7 +11,7 @@ from .chromium import ARGUMENTS, find_chromium
 from .serving import Service, serving
 
 # In milliseconds, and long: the machine may be busy.
-PATIENCE = 15_000
+PATIENCE = 120_000
 HOSTILE = [
     "<script>window.harmed = 1</script>",
     "'); DROP TABLE units; --",
