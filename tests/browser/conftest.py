@@ -12,6 +12,12 @@ from .serving import Service, serving
 
 # In milliseconds, and long: the machine may be busy.
 PATIENCE = 120_000
+HOSTILE = [
+    "<script>window.harmed = 1</script>",
+    "'); DROP TABLE units; --",
+    '"><img src=x onerror=harmed=1>',
+    "x" * 200,
+]
 
 
 def pytest_ignore_collect(collection_path):
@@ -77,3 +83,38 @@ def visits(service, browser):
         made = Visits(service, browser, contexts)
         yield made
     assert made.noted == []
+
+
+@pytest.fixture(scope="package")
+def played(service):
+    """A trial with thirty units, and one that waits for its outcome."""
+    service.create("played")
+    service.run("played", 30)
+    service.ledger.ask("played", "a-pending-unit", actor="tests")
+    return service
+
+
+@pytest.fixture(scope="package")
+def held(service):
+    """A trial in which every arm was seen to harm."""
+    service.create("held", alpha=0.05)
+    service.run("held", 100, risk=1.0)
+    return service
+
+
+@pytest.fixture(scope="package")
+def hostile(service):
+    service.create("hostile", HOSTILE, title="<b>bold</b>" + "y" * 180)
+    for name in HOSTILE:
+        service.ledger.ask("hostile", name, actor=name)
+    return service
+
+
+@pytest.fixture(scope="package")
+def several(service):
+    """A trial with six arms and three risks, the last of them with names of many words."""
+    risks = ["toxicity", "hospital admission", "reduction of the dose"]
+    service.create("several", [f"{dose} mg" for dose in (0, 10, 20, 40, 80, 120)], [0.3, 0.2, 0.1], risks=risks)
+    service.run("several", 60, risk=[0.0, 0.25, 0.05])
+    service.ledger.ask("several", "a-pending-unit", actor="tests")
+    return service

@@ -3,13 +3,15 @@
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import HOSTILE
+
 ALL_SECTIONS = [
     "Allocation over time", "Reward and risk", "Arms", "What theory expects at the present estimates", "Pending units",
     "Log",
 ]  # fmt: skip
 SEEN = {
-    "admin": [*ALL_SECTIONS, "Ask", "Tell"],
-    "operator": ["Ask", "Tell"],
+    "admin": ["Ask", "Tell", *ALL_SECTIONS],
+    "operator": ["Ask", "Tell", "Your pending units"],
     "viewer": ALL_SECTIONS[:4],
     "auditor": ALL_SECTIONS,
 }
@@ -19,37 +21,6 @@ FORMS = {
     "viewer": [],
     "auditor": [],
 }
-HOSTILE = [
-    "<script>window.harmed = 1</script>",
-    "'); DROP TABLE units; --",
-    '"><img src=x onerror=harmed=1>',
-    "x" * 200,
-]
-
-
-@pytest.fixture(scope="module")
-def played(service):
-    """A trial with thirty units, and one that waits for its outcome."""
-    service.create("played")
-    service.run("played", 30)
-    service.ledger.ask("played", "a-pending-unit", actor="tests")
-    return service
-
-
-@pytest.fixture(scope="module")
-def held(service):
-    """A trial in which every arm was seen to harm."""
-    service.create("held", alpha=0.05)
-    service.run("held", 100, risk=1.0)
-    return service
-
-
-@pytest.fixture(scope="module")
-def hostile(service):
-    service.create("hostile", HOSTILE, title="<b>bold</b>" + "y" * 180)
-    for name in HOSTILE:
-        service.ledger.ask("hostile", name, actor=name)
-    return service
 
 
 def test_a_wrong_key_is_refused_and_a_right_one_leads_to_the_page(visits, played):
@@ -95,6 +66,7 @@ def test_create_ask_tell_and_another_page_updates_by_itself(visits, service):
     watching.locator("#whole-log").focus()
     page.locator("#ask-unit").fill("patient 1")
     page.get_by_role("button", name="Ask for an arm").click()
+    page.get_by_role("button", name="Yes, it is new").click()
     expect(page.locator("#ask-said")).to_contain_text("Unit patient 1 gets: ")
     given = service.ledger.unit("by-hand", "patient 1").arm
     expect(page.locator("#ask-said")).to_have_text(f"Unit patient 1 gets: {given}")
@@ -266,6 +238,7 @@ def test_it_works_without_javascript(visits, service):
     page = visits.new("operator", "/trials/no-script", java_script_enabled=False)
     page.locator("#ask-unit").fill("p 1")
     page.get_by_role("button", name="Ask for an arm").click()
+    page.get_by_role("button", name="Yes, it is new").click()
     expect(page.locator("#ask-said")).to_contain_text("Unit p 1 gets:")
 
 
@@ -280,6 +253,8 @@ def test_tab_reaches_the_ask_form_and_its_focus_is_seen(visits, played):
     assert outline >= 2
     page.keyboard.type("by keyboard")
     page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Yes, it is new")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#ask-said")).to_contain_text("Unit by keyboard gets:")
 
@@ -353,12 +328,12 @@ def test_pictures_have_titles_and_tables_have_headers(visits, played):
 
 
 def test_several_risks_have_a_panel_and_a_field_each(visits, service):
-    service.create("several", alpha=[0.3, 0.2], risks=["toxicity", "nausea"])
-    service.run("several", 12, risk=[0.0, 0.5])
-    page = visits.new("admin", "/trials/several", width=360)
+    service.create("two-risks", alpha=[0.3, 0.2], risks=["toxicity", "nausea"])
+    service.run("two-risks", 12, risk=[0.0, 0.5])
+    page = visits.new("admin", "/trials/two-risks", width=360)
     captions = page.locator("figcaption").all_text_contents()
     assert captions == ["Reward", "Risk: toxicity", "Risk: nausea"]
-    service.ledger.ask("several", "next", actor="tests")
+    service.ledger.ask("two-risks", "next", actor="tests")
     page.locator("#tell-unit").fill("next")
     page.get_by_label("Risk: nausea").first.fill("1")
     page.get_by_role("button", name="Tell the outcome").click()

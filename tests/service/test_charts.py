@@ -53,7 +53,8 @@ def test_interval_mean_index_and_alpha_stand_where_the_numbers_are():
     (limit,), (index,) = (shapes(risk.rows[0].picture, kind) for kind in ("alpha", "index"))
     assert place(limit.get("x1"), risk.top) == pytest.approx(0.21, abs=1e-4)
     assert place(index.get("x1"), risk.top) == pytest.approx(0.09, abs=1e-4)
-    assert "mean 0.160, 95 % interval 0.080 to 0.580, lower risk index 0.090, alpha 0.21" in risk.rows[0].picture
+    said = "mean 0.160, 95 % credible interval 0.080 to 0.580, lower risk index 0.090, alpha 0.21"
+    assert said in risk.rows[0].picture
     assert "alpha 0.21" in risk.limit
     assert (reward.rows[0].text, risk.rows[0].text) == ("0.360", "0.160")
 

@@ -128,6 +128,96 @@ def test_a_form_of_this_site_is_known_by_its_origin_too(service, sign_in):
     assert answer.headers["location"] == "/trials/knee?done=ask&unit=unit-1#ask"
 
 
+def test_a_new_unit_is_asked_about_before_it_is_given_an_arm(service, sign_in):
+    service.create("enrolling")
+    client, before = sign_in("operator"), service.ledger.state("enrolling").number
+
+    def ask(**typed):
+        return client.post("/trials/enrolling/ask", data={"unit": " brand-new ", **typed}, headers=OURS)
+
+    for typed in ({}, {"new": "brand-newt"}):
+        answer = ask(**typed)
+        assert answer.status_code == 200
+        assert "Unit brand-new is new: it was never asked for in this trial." in answer.text
+        assert '<input type="hidden" name="new" value="brand-new">' in answer.text
+        assert service.ledger.state("enrolling").number == before
+    assert ask(new="brand-new").status_code == 303
+    assert service.ledger.unit("enrolling", "brand-new").round == 1
+    assert ask().status_code == 303
+    assert service.ledger.state("enrolling").number == before + 1
+
+
+def test_nobody_is_asked_about_a_unit_that_gets_no_arm(service, sign_in):
+    client = sign_in("operator")
+    answer = client.post("/trials/knee/ask", data={"unit": "x" * 201}, headers=OURS)
+    assert answer.status_code == 422
+    assert "must have 1 to 200 characters" in answer.text
+    service.create("shut")
+    service.ledger.set_status("shut", "close", reason="the end", actor="tests")
+    answer = client.post("/trials/shut/ask", data={"unit": "late"}, headers=OURS)
+    assert answer.status_code == 409
+    assert "is new" not in answer.text
+
+
+def test_the_desk_sees_its_own_pending_units_only(service, sign_in):
+    service.create("shared")
+    (own,) = (key.actor for key in service.app.state.keys.all() if key.role == "operator")
+    for unit, actor in (("mine", own), ("mine-told", own), ("of-another", "another desk")):
+        service.ledger.ask("shared", unit, actor=actor)
+    service.ledger.tell("shared", "mine-told", reward=1, risk=0, actor="another desk")
+    client = sign_in("operator")
+    for path in ("/trials/shared", "/trials/shared/live"):
+        text = client.get(path).text
+        assert re.findall(r'<th scope="row"><span class="cut" title="([^"]*)"', text) == ["mine"], path
+    assert "of-another" in sign_in("auditor").get("/trials/shared").text
+    assert "pending-h" not in sign_in("viewer").get("/trials/shared").text
+
+
+def test_a_trial_that_gives_no_arm_is_not_called_open(service, sign_in):
+    """Nor is it before anyone asked in vain: two outcomes have ruled out every arm."""
+    service.create("ruled-out", alpha=0.05, policy="docb")
+    with service.ledger.writing() as writing:
+        trial = writing.trial("ruled-out")
+        for n in range(100):
+            if trial.state.allocator.chances(trial.state.round, 1).held == 1:
+                break
+            trial.ask(f"u{n}", actor="tests")
+            trial.tell(f"u{n}", reward=1, risk=1, actor="tests")
+    client = sign_in("auditor")
+    seen = client.get("/trials/ruled-out").text
+    assert views.head(service.ledger, "ruled-out").holding is None
+    assert "<strong>On hold: no arm is permissible</strong>" in seen
+    assert "open</span>" not in seen
+    assert "Propensities: exact." in seen
+    service.ledger.ask("ruled-out", "in vain", actor="tests")
+    seen = client.get("/trials/ruled-out").text
+    assert "<strong>On hold: no arm is permissible</strong>" in seen
+    assert "open</span>" not in seen
+    row = re.search(r'id="to-ruled-out".*?</tr>', client.get("/").text, re.DOTALL)[0]
+    assert "on hold: no arm is permissible" in row
+    assert "open" not in row
+
+
+def test_a_rule_that_gives_an_arm_all_the_same_is_no_hold(service, sign_in):
+    service.create("all-the-same", alpha=0.05, policy="docb:when_none=low")
+    service.run("all-the-same", 12, risk=1.0)
+    seen = sign_in("auditor").get("/trials/all-the-same").text
+    assert "<strong>No arm is permissible: the policy&#39;s rule gives one</strong>" in seen
+    assert "open</span>" in seen
+
+
+def test_theory_that_says_nothing_is_not_shown(service, sign_in):
+    """Leading terms that count on more plays than there are units."""
+    service.create("short", policy="docb", pending_cap=9)
+    with service.ledger.writing() as writing:
+        for n in range(12):
+            arm = writing.trial("short").ask(f"u{n}", actor="tests").arm
+            writing.trial("short").tell(f"u{n}", reward=0.5 if arm == "low" else 0.3, risk=0.0, actor="tests")
+    seen = sign_in("viewer").get("/trials/short").text
+    assert re.search(r"12 units \(now\)</th><td[^>]*>says nothing yet</td>", seen)
+    assert re.search(r"120 units</th><td[^>]*>[0-9.]+</td>", seen)
+
+
 @pytest.mark.parametrize(("scheme", "secure"), [("http", False), ("https", True)])
 def test_the_cookie_is_for_this_site_and_not_for_scripts(service, client, scheme, secure):
     text = service.keys["viewer"]

@@ -73,7 +73,8 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
             _interval(arm["reward_interval"]), *cells, permissible,
         )  # fmt: skip
     print_plain(table)
-    for each in found["expected"]:
+    print_plain("95 %: the shortest credible interval of the mean, from a uniform prior")
+    for each in (each for each in found["expected"] if each["regret"] is not None):
         print_plain(
             f"theory, if the means were so: after {each['horizon']:,} units a regret of {each['regret']:.1f} and "
             f"{each['unsafe_plays']:.1f} unsafe plays (leading terms)"

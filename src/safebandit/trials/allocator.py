@@ -34,9 +34,9 @@ class Chances(NamedTuple):
     draws: int
 
     @property
-    def exact(self) -> bool:
-        """Whether the chances were computed, not estimated from draws."""
-        return self.draws == 0
+    def how(self) -> str:
+        """How they are known, in words."""
+        return f"estimated from {self.draws} draws" if self.draws else "exact"
 
 
 class Allocator:

@@ -63,7 +63,7 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
     return {
         "why": allocator.reason_of(decision),
         "arms": arms,
-        "propensities": "exact" if chances.exact else f"estimated from {chances.draws} draws",
+        "propensities": chances.how,
         "held_propensity": chances.held,
         "version": state.version,
         "policy": state.settings.policy,

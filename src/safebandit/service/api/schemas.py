@@ -132,7 +132,10 @@ class TrialLine(Answer):
 
 
 class ArmAnswer(Answer):
-    """What is known of an arm; risks are listed in the trial's order."""
+    """What is known of an arm; risks are listed in the trial's order.
+
+    Intervals are the shortest credible ones of 95 %, from a uniform prior.
+    """
 
     arm: str
     active: bool
@@ -149,7 +152,10 @@ class ArmAnswer(Answer):
 
 
 class ExpectationAnswer(Answer):
-    """What theory expects after `horizon` units if the means were as they look now."""
+    """What theory expects after `horizon` units if the means were as they look now.
+
+    Nothing where it counts on more plays than there are units.
+    """
 
     horizon: int
     regret: float | None

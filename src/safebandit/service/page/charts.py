@@ -123,11 +123,13 @@ def nice_top(values: Iterable[float]) -> float:
 def share(value: float | None) -> str:
     """A number in [0, 1] as people read it.
 
-    >>> share(0.35958), share(0.00123), share(None)
-    ('0.360', '0.0012', '–')
+    >>> share(0.35958), share(0.00123), share(0.00001), share(None)
+    ('0.360', '0.0012', '<0.0001', '–')
     """
     if value is None:
         return "–"
+    if 0 < value < 1e-4:
+        return "<0.0001"
     return f"{value:.3f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
 
 
@@ -157,7 +159,7 @@ def _row(
     top: float,
 ) -> Row:
     """An arm's interval as a line, its mean as a disc or, where it is not permissible, as a hollow diamond."""
-    said = "no outcome yet" if mean is None else f"mean {share(mean)}, 95 % interval {interval(bounds)}"
+    said = "no outcome yet" if mean is None else f"mean {share(mean)}, 95 % credible interval {interval(bounds)}"
     parts = [_upright("grid", part, 0, HEIGHT) for part in ("0%", "50%", "100%")]
     if limit is not None:
         said += f", lower risk index {share(index)}, alpha {limit:g}"

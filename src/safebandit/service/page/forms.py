@@ -24,7 +24,7 @@ from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.record.verification import verify
 from safebandit.trials.settings import Settings
-from safebandit.trials.texts import check_name
+from safebandit.trials.texts import check_name, read_unit_id
 
 # Where a form comes from is asked first, before who sent it.
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
@@ -60,11 +60,14 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
 
 @router.post("/trials/{trial}/ask")
 def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Response:
-    """Ask for a unit's arm."""
+    """Ask for a unit's arm; of a unit that is new, first whether it is meant: a misspelt one would be given an arm."""
+    # A blank that was typed by chance must not make another unit of the same one.
+    unit = text(form, "unit").strip()
+    if unit and text(form, "new") != unit and _is_new(request, trial, unit):
+        message = f"Unit {unit} is new: it was never asked for in this trial. Its arm is given once and for all."
+        return screens.trial_screen(request, key, trial, sent=Sent("ask", message, values=form, confirm=unit))
 
     def read() -> Work:
-        # A blank that was typed by chance must not make another unit of the same one.
-        unit = text(form, "unit").strip()
         return lambda writing: writing.trial(trial).ask(unit, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
@@ -184,6 +187,22 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     else:
         query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
     return go(f"/trials/{trial}?{urlencode(query)}#{form}")
+
+
+def _is_new(request: Request, trial: str, unit: str) -> bool:
+    """Whether asking would give this unit an arm that it does not have yet."""
+    ledger = request.app.state.ledger
+    head = views.head(ledger, trial)
+    if head.status != "open" or head.holding:
+        return False
+    try:
+        ledger.unit(trial, read_unit_id(unit))
+    except NotFoundError:
+        return True
+    except TrialError:
+        # An id that cannot be one is refused when it is asked for.
+        return False
+    return False
 
 
 def _write(request: Request, trial: str, work: Work) -> Any:

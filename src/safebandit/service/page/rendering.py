@@ -77,6 +77,7 @@ _environment.filters |= {
     "alpha": lambda limits: show_alpha(tuple(limits)),
     "index": lambda value: value if isinstance(value, str) else charts.share(value),
     "interval": charts.interval,
+    "leading": lambda value: "–" if value is None else f"{value:,.1f}",
     "moment": moment,
     "share": charts.share,
     "visible": visible,

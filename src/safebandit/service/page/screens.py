@@ -23,16 +23,24 @@ PER_PAGE = 50
 
 
 class Sent(NamedTuple):
-    """A form that was sent: its name, and the message beside it; with what was typed if it was refused."""
+    """A form that was sent: its name, and the message beside it; with what was typed if it was refused.
+
+    `confirm` is a new unit that was not asked for yet: the form asks first whether it is meant.
+    """
 
     form: str = ""
     message: str = ""
     refused: bool = False
     values: Mapping[str, Any] = {}
+    confirm: str = ""
 
     def value(self, form: str, field: str) -> str:
         """What to show in a field."""
         return str(self.values.get(field, "")) if self.form == form else ""
+
+    def filled(self, form: str) -> bool:
+        """Whether the form has a unit from a list, and waits for the rest."""
+        return bool(self.value(form, "unit")) and not self.message
 
     def values_of(self, form: str, field: str) -> list[str]:
         """What was ticked in a group of boxes."""
@@ -78,7 +86,7 @@ def trial_live(request: Request, key: Key, name: str, after: str) -> Response:
     if views.unchanged(ledger, name, after):
         return Response(status_code=204)
     context = _trial_context(request, key, views.head(ledger, name), fresh=False)
-    return _live(request, "trial_live.html", context, after)
+    return _live(request, "trial_parts.html", context, after)
 
 
 def _live(request: Request, template: str, context: dict[str, Any], after: str) -> Response:
@@ -92,14 +100,17 @@ def _live(request: Request, template: str, context: dict[str, Any], after: str) 
 def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool = True) -> dict[str, Any]:
     """What a trial's page shows; only what the key may see is read."""
     ledger = request.app.state.ledger
-    context: dict[str, Any] = {"key": key, "head": head, "mark": str(head.number), "glance": None}
+    context: dict[str, Any] = {"key": key, "head": head, "mark": str(head.number), "glance": None, "waiting": None}
     if key.may("read"):
         glance = views.glance_at(ledger, head, fresh=fresh)
         # Whichever was read first: what was written between the two is still to be shown.
         mark = str(min(head.number, glance.overview.events))
         context |= {"mark": mark, **_glance_context(glance, single=key.may("log"))}
+    if key.may("log") or key.may("tell"):
+        # Who may not read the log sees the units that were asked for with the same key.
+        asker = None if key.may("log") else key.actor
+        context["waiting"] = views.waiting(ledger, head, asker=asker, most=MOST_WAITING)
     if key.may("log"):
-        context["waiting"] = views.waiting(ledger, head, most=MOST_WAITING)
         context["log"] = worded(views.log(ledger, head.name, most=NEWEST), head)
     context["hold"] = _hold(head, context["glance"])
     return context
@@ -131,11 +142,15 @@ def chances_shown(seen: Overview) -> bool:
 
 
 class Hold(NamedTuple):
-    """Why a trial gives no arm: red where none is permissible, amber where it waits for outcomes."""
+    """Why a trial gives no arm: red where none is permissible, amber where it waits for outcomes.
+
+    It `stops` the trial unless the policy's rule gives an arm all the same.
+    """
 
     red: bool
     heading: str
     why: str
+    stops: bool = True
 
 
 def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
@@ -147,7 +162,9 @@ def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
         return Hold(True, "On hold: no arm is permissible", f"{why} {remedy}")
     if seen is not None and not any(arm.permissible for arm in seen.arms):
         reasons = "; ".join(f"{arm.arm}: {arm.why}" for arm in [arm for arm in seen.arms if arm.active][:5])
-        return Hold(True, "No arm is permissible at present", reasons)
+        stops = all(arm.propensity == 0 for arm in seen.arms if arm.active)
+        heading = "On hold: no arm is permissible" if stops else "No arm is permissible: the policy's rule gives one"
+        return Hold(True, heading, reasons, stops)
     if head.holding:
         return Hold(False, "Waiting for outcomes", _sentence(f"{head.holding}; tell those first"))
     return None

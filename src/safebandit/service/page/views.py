@@ -161,8 +161,8 @@ def without_last_part(seen: AllocationOverTime, count: int) -> AllocationOverTim
     return AllocationOverTime(seen.block, {arm: counts[: count // seen.block] for arm, counts in seen.arms.items()})
 
 
-def waiting(ledger: Ledger, seen: Head, *, most: int) -> list[Waiting]:
-    """Units whose outcomes are waited for, the longest first."""
+def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) -> list[Waiting]:
+    """Units whose outcomes are waited for, the longest first; those that `asker` asked for, if one is given."""
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = (
         sa.select(units.c.id, units.c.arm, units.c.round, units.c.outcome, events.c.time)
@@ -171,6 +171,8 @@ def waiting(ledger: Ledger, seen: Head, *, most: int) -> list[Waiting]:
         .order_by(units.c.round)
         .limit(most)
     )
+    if asker is not None:
+        wanted = wanted.where(events.c.actor == asker)
     names = ["reward", *seen.settings.risks]
     with ledger.reading() as connection:
         return [

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
@@ -14,8 +16,12 @@ from safebandit.trials.explanation import gate_words
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.state import TrialState
 
-# Of the credible intervals.
+if TYPE_CHECKING:
+    from safebandit.problems.theory import Bounds
+
+# Of the credible intervals, and how often the chance below one is halved: enough for seven digits.
 CONFIDENCE = 0.95
+HALVINGS = 20
 # Theory speaks of rounds from here on.
 FIRST_HORIZON = 3
 
@@ -24,8 +30,9 @@ FIRST_HORIZON = 3
 class ArmOverview:
     """One arm. Means and intervals that do not exist are None; risks are listed in the trial's order.
 
-    An arm that was withdrawn has its number of plays only. Intervals hold 95 % of the Beta posterior. Propensities are
-    None where one of them is 1: it would tell which arm comes next.
+    An arm that was withdrawn has its number of plays only. Intervals are credible: the shortest that hold 95 % of the
+    posterior from a uniform prior; the mean, which is the most plausible value then, lies in its interval. Propensities
+    are None where one of them is 1: it would tell which arm comes next.
     """
 
     arm: str
@@ -44,15 +51,17 @@ class ArmOverview:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What theory expects after `horizon` units if the means were as they look now: Theorem 1's leading terms, and what
-    no policy beats.
+    """What theory expects after `horizon` units if the means were as they look now.
+
+    Leading terms of Theorem 1 and of the lower bound (`least`); None where they say nothing yet, because they count on
+    more plays than there are units.
     """
 
     horizon: int
-    regret: float
-    unsafe_plays: float
-    least_regret: float
-    least_unsafe_plays: float
+    regret: float | None
+    unsafe_plays: float | None
+    least_regret: float | None
+    least_unsafe_plays: float | None
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,8 @@ def overview(ledger: Ledger, name: str) -> Overview:
     decision = allocator.consider(state.round)
     told = 1.0 not in chances.arms
     shares = chances.arms if told else (None,) * len(chances.arms)
-    arms = [_arm(state, arm, plays.get(arm, 0), decision, shares) for arm in settings.arms]
+    intervals = credible_intervals(allocator.memory.quantities[0])
+    arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
     holding = None if state.held_at is None else ledger.event(name, state.held_at).content
     return Overview(
         name=name,
@@ -112,13 +122,20 @@ def overview(ledger: Ledger, name: str) -> Overview:
         events=state.number,
         time=state.time,
         hash=state.hash,
-        propensities=f"estimated from {chances.draws} draws" if told else "not told: one is 1, that of the next arm",
+        propensities=chances.how if told else "not told: one is 1, that of the next arm",
         arms=arms,
         expected=_expected(state, arms),
     )
 
 
-def _arm(state: TrialState, arm: str, plays: int, decision: Decision, shares: tuple[float | None, ...]) -> ArmOverview:
+def _arm(
+    state: TrialState,
+    arm: str,
+    plays: int,
+    decision: Decision,
+    shares: tuple[float | None, ...],
+    intervals: list[list[tuple[float, float] | None]],
+) -> ArmOverview:
     allocator = state.allocator
     nothing: list[Any] = [None] * len(state.settings.risks)
     if arm not in allocator.arms:
@@ -132,9 +149,9 @@ def _arm(state: TrialState, arm: str, plays: int, decision: Decision, shares: tu
         plays,
         int(risks["pending"].max()),
         _mean(reward),
-        _interval(reward),
+        intervals[k][0],
         [_mean(risk) for risk in risks],
-        [_interval(risk) for risk in risks],
+        intervals[k][1:],
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
@@ -146,15 +163,26 @@ def _mean(seen: Any) -> float | None:
     return float(seen["total"] / seen["plays"]) if seen["plays"] > 0 else None
 
 
-def _interval(seen: Any) -> tuple[float, float] | None:
-    """The middle 95 % of the posterior under a uniform prior; outcomes between 0 and 1 count by their sum."""
-    from scipy.special import betaincinv
+def credible_intervals(seen: Any) -> list[list[tuple[float, float] | None]]:
+    """The shortest interval that holds 95 % of the posterior from a uniform prior, for each quantity of each arm.
 
-    if seen["plays"] == 0:
-        return None
-    a, b = 1.0 + float(seen["total"]), 1.0 + float(seen["plays"] - seen["total"])
-    tail = (1.0 - CONFIDENCE) / 2.0
-    return float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1.0 - tail))
+    None without an outcome; outcomes between 0 and 1 count by their sum. The ends of the shortest interval are equally
+    plausible, or one of them is 0 or 1: the chance below it is searched for.
+    """
+    from scipy.special import betaincinv, xlog1py, xlogy
+
+    ones, zeros = seen["total"], seen["plays"] - seen["total"]
+    least, most = np.zeros(seen.shape), np.full(seen.shape, 1.0 - CONFIDENCE)
+    for _ in range(HALVINGS):
+        below = (least + most) / 2.0
+        ends = (betaincinv(1.0 + ones, 1.0 + zeros, chance) for chance in (below, below + CONFIDENCE))
+        left, right = (xlogy(ones, end) + xlog1py(zeros, -end) for end in ends)
+        least, most = np.where(left < right, below, least), np.where(left < right, most, below)
+    lower, upper = (betaincinv(1.0 + ones, 1.0 + zeros, end) for end in (least, most + CONFIDENCE))
+    return [
+        [(float(low), float(high)) if known else None for known, low, high in zip(*arm, strict=True)]
+        for arm in zip(seen["plays"] > 0, lower, upper, strict=True)
+    ]
 
 
 def _expected(state: TrialState, arms: list[ArmOverview]) -> list[Expectation]:
@@ -172,14 +200,16 @@ def _expected(state: TrialState, arms: list[ArmOverview]) -> list[Expectation]:
     except InstanceError:
         return []
     bounds = bounds_of(instance)
-    at = [bounds.at(horizon) for horizon in (state.units, 10 * state.units)]
-    return [
-        Expectation(
-            each.horizon,
-            each.leading_regret,
-            each.leading_unsafe_plays,
-            each.lower_leading_regret,
-            each.lower_leading_unsafe_plays,
-        )
-        for each in at
-    ]
+    return [expectation(bounds, horizon) for horizon in (state.units, 10 * state.units)]
+
+
+def expectation(bounds: Bounds, horizon: int) -> Expectation:
+    """The leading terms at a horizon, as far as the plays of all costly arms that they count on fit into it."""
+
+    def leading(plays: str, regret: float, unsafe: float) -> tuple[float | None, float | None]:
+        counted_on = math.fsum(getattr(arm, plays) for arm in bounds.arms if arm.cost > 0) * math.log(horizon)
+        return (regret * math.log(horizon), unsafe * math.log(horizon)) if counted_on <= horizon else (None, None)
+
+    promised = leading("plays_slope", bounds.regret_slope, bounds.unsafe_slope)
+    least = leading("lower_plays_slope", bounds.lower_regret_slope, bounds.lower_unsafe_slope)
+    return Expectation(horizon, *promised, *least)

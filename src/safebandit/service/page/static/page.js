@@ -1,5 +1,6 @@
 // Keeps the live part of a page up to date: asks every two seconds what has changed since the last event, and puts
 // the parts that differ in their places. Forms are not touched; focus, open details and scrolling stay as they are.
+// Beside every time of the record it says the reader's own.
 "use strict";
 
 const EVERY = 2000;
@@ -32,8 +33,11 @@ async function poll() {
       say("You are signed out: this page no longer updates itself. Load it again to sign in.");
       return;
     }
-    if (answer.status === 200) renew(await answer.text(), answer.headers.get("x-mark"));
-    else if (answer.status !== 204) throw new Error(answer.statusText);
+    if (answer.status === 200 && !renew(await answer.text(), answer.headers.get("x-mark"))) {
+      say("The service has another version of this page. Load it again to see what is new.");
+      return;
+    }
+    if (answer.status !== 200 && answer.status !== 204) throw new Error(answer.statusText);
     failures = 0;
     say("");
   } catch {
@@ -45,20 +49,19 @@ async function poll() {
   wait();
 }
 
+// Put what is new in its place; false if the page has no place for some of it.
 function renew(html, mark) {
   const fresh = new DOMParser().parseFromString(html, "text/html");
   const parts = [...fresh.querySelectorAll("[data-part]")];
   const known = new Map([...live.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
-  if (parts.length !== known.size || parts.some((part) => !known.has(part.dataset.part))) {
-    keeping(live, () => live.replaceChildren(...parts));
-  } else {
-    for (const part of parts) {
-      const old = known.get(part.dataset.part);
-      if (old.innerHTML !== part.innerHTML) keeping(old, () => old.replaceChildren(...part.childNodes));
-    }
+  if (parts.length !== known.size || parts.some((part) => !known.has(part.dataset.part))) return false;
+  tellTimes(fresh);
+  for (const part of parts) {
+    const old = known.get(part.dataset.part);
+    if (old.innerHTML !== part.innerHTML) keeping(old, () => old.replaceChildren(...part.childNodes));
   }
   live.dataset.mark = mark;
-  tellAges();
+  return true;
 }
 
 // Do something to a part of the page; what a person did to it stays.
@@ -72,8 +75,13 @@ function keeping(part, change) {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
-function tellAges() {
-  for (const each of document.querySelectorAll("time[data-age]")) {
+function tellTimes(where) {
+  tellAges(where);
+  for (const each of where.querySelectorAll("time[datetime]:not([data-age])")) tellLocal(each);
+}
+
+function tellAges(where) {
+  for (const each of where.querySelectorAll("time[data-age]")) {
     const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(each.dateTime)) / 1000));
     const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => seconds >= size) ?? [1, "s"];
     const text = `${Math.floor(seconds / size)} ${unit}`;
@@ -81,11 +89,27 @@ function tellAges() {
   }
 }
 
+// Beside a time in UTC, the same in the reader's zone: the clock alone on the same day, else with its date.
+function tellLocal(time) {
+  const moment = new Date(time.dateTime);
+  if (Number.isNaN(moment.getTime()) || moment.getTimezoneOffset() === 0) return;
+  const two = (number) => String(number).padStart(2, "0");
+  const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join("-");
+  const clock = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":");
+  const beside = time.ownerDocument.createElement("span");
+  beside.className = "local";
+  beside.textContent = ` ${time.dateTime.startsWith(day) ? clock : `${day} ${clock}`} local`;
+  time.append(beside);
+}
+
 if (live && state) {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) { clearTimeout(timer); poll(); }
   });
-  setInterval(tellAges, 10000);
+  setInterval(() => tellAges(document), 10000);
   wait();
 }
-document.querySelector(".said.wrong")?.scrollIntoView({ block: "center" });
+tellTimes(document);
+// A browser that goes to a place in the page, as the address says, does not do this itself.
+addEventListener("load", () => document.querySelector("[autofocus]")?.focus());
+document.querySelector(".said.wrong, .said.ask")?.scrollIntoView({ block: "center" });
