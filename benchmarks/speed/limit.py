@@ -38,7 +38,7 @@ def _bare_loop(law: Any, outcomes: Any, played: Any, plays: Any, rewards: Any, r
 
 def played_arms(instance: Instance, policy: str, *, horizon: int) -> Counts:
     """The arms that a policy plays in trial 0, in order: read off costs that name the arm."""
-    ready, count, rounds = ready_for(policy, instance), len(instance.mu), min(horizon, FOLLOWED)
+    ready, count, rounds = ready_for(policy, instance, horizon), len(instance.mu), min(horizon, FOLLOWED)
     random, search = trial_streams(SEED, 0, count), search_for(ready)
     memory = memory_for(ready, random.keys[None], random.policy, instance.limits)
     out = empty_trials(1, rounds, count, len(instance.limits))
