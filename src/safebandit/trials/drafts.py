@@ -22,6 +22,8 @@ from safebandit.version import __version__
 
 def create(settings: Settings) -> Draft:
     """The first event of a trial."""
+    if settings.withdrawn:
+        raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
     return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 

@@ -34,7 +34,7 @@ class Event(NamedTuple):
     @property
     def content(self) -> dict[str, Any]:
         """The body, read."""
-        return dict(json.loads(self.body))
+        return dict(read_json(self.body))
 
     @property
     def as_hashed(self) -> str:
@@ -60,6 +60,24 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def read_json(text: str | bytes) -> Any:
+    """What a JSON text says; a name that stands twice in one object is refused, for readers take one or the other.
+
+    >>> read_json('{"reward": 1, "reward": 0}')
+    Traceback (most recent call last):
+    ValueError: "reward" stands twice in one object; say it once
+    """
+    return json.loads(text, object_pairs_hook=_each_once)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f'"{next(name for name in names if names.count(name) > 1)}" stands twice in one object; say it once')
+    return made
+
+
 def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mapping[str, Any], previous: str) -> Event:
     """The event with its hash."""
     fields = (trial, number, time, actor, kind, canonical(body), previous)
@@ -69,4 +87,20 @@ def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mappin
 def now() -> str:
     """The time in UTC, to the microsecond; texts sort as times do."""
     # Many times faster than strftime, and asked at every request.
-    return datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    return _as_text(datetime.now(UTC))
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is a time as `now` writes it.
+
+    >>> is_time("2026-02-28T12:00:00.000000Z"), is_time("2026-02-30T12:00:00.000000Z"), is_time("2026-02-28")
+    (True, False, False)
+    """
+    try:
+        return text == _as_text(datetime.fromisoformat(text))
+    except (TypeError, ValueError):
+        return False
+
+
+def _as_text(time: datetime) -> str:
+    return time.isoformat(timespec="microseconds")[:-6] + "Z"

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.events import NOTHING, Draft, Event, canonical
+from safebandit.trials.events import NOTHING, Draft, Event, canonical, is_time
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
+from safebandit.trials.texts import check_name, check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
@@ -76,11 +77,13 @@ class Replay:
             return problem
         try:
             content = event.content
+            check_text("actor", event.actor)
             problem = self._begin(event, content) if self.state is None else self._allowed(self.state, event, content)
+            problem = problem or self._time_problem(event)
             if self.state is not None:
                 self.state.apply(event, self.store)
         except (SafebanditError, LookupError, TypeError, ValueError, AttributeError) as mistake:
-            return f"event {event.number} cannot be replayed: {mistake}"
+            return problem or f"event {event.number} cannot be replayed: {mistake}"
         self.number, self.hash = event.number, event.hash
         self.decisions += event.kind in DECISIONS
         if "formulas" in content:
@@ -138,7 +141,14 @@ class Replay:
     def _begin(self, event: Event, content: Mapping[str, Any]) -> str | None:
         if event.kind != "created":
             return f"event {event.number} should be the trial's creation, but is of kind {event.kind!r}"
-        self.state = TrialState(event.trial, Settings.from_dict(content["settings"]).checked())
+        self.state = TrialState(check_name(event.trial), Settings.from_dict(content["settings"]).checked())
+        return self._draft_problem(drafts.create(self.state.settings), event, content)
+
+    def _time_problem(self, event: Event) -> str | None:
+        if not is_time(event.time):
+            return f"event {event.number} has no time that a trial writes: {event.time!r}"
+        if self.state is not None and event.time < self.state.time:
+            return f"event {event.number} has a time before the event that it follows"
         return None
 
     def _allowed(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
@@ -151,7 +161,9 @@ class Replay:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
-        draft = self._draft(state, event.kind, content)
+        return self._draft_problem(self._draft(state, event.kind, content), event, content)
+
+    def _draft_problem(self, draft: Draft | None, event: Event, content: Mapping[str, Any]) -> str | None:
         if draft is not None and not _different(draft, event, content):
             return None
         return f"event {event.number} is not what a trial writes: nothing that was asked for then gives it"
@@ -160,10 +172,12 @@ class Replay:
         if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
             return f"event {event.number} goes on at another place of the random stream than the log leads to"
         self.certain = self.certain or "stream" in content
-        return None
+        state.allocator.position = tuple(content.get("stream", state.allocator.position))
+        return self._draft_problem(drafts.recount(state), event, content)
 
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
+        check_text("a unit's id", content["unit"])
         if self.store.unit(content["unit"]) is not None:
             raise ConflictError(f"unit {content['unit']!r} has an arm already")
         if state.held_at is not None:

@@ -73,6 +73,7 @@ class Settings:
 
     def checked(self) -> Settings:
         """These settings, if every value is in its range and the policy can decide between the arms."""
+        self._check_kinds()
         if not 0 <= self.seed < 2**63:
             raise TrialError(f"seed must lie in [0, 2^63), got {self.seed}")
         if not 1 <= self.pending_cap <= 10**6:
@@ -86,6 +87,18 @@ class Settings:
         self._check_named_arms()
         self.allocator()
         return self
+
+    def _check_kinds(self) -> None:
+        """Settings come from a log, too, which anyone may have written."""
+        for name in ("seed", "pending_cap"):
+            if type(getattr(self, name)) is not int:
+                raise TrialError(f"{name} must be a whole number, got {getattr(self, name)!r}")
+        for arm in self.arms:
+            check_text("an arm's name", arm)
+        for risk in self.risks:
+            check_text("a risk's name", risk)
+        check_text("title", self.title, empty=True)
+        _check_different(self.arms)
 
     def _check_named_arms(self) -> None:
         """A policy names arms by their names: a number would mean another arm when one is withdrawn."""
