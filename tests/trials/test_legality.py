@@ -1,11 +1,11 @@
 """A log whose hashes are all right must also be one that the engine would have written: each event was allowed."""
 
-import json
-
 import pytest
 
 from safebandit import Trial
 from safebandit.errors import TrialError
+from safebandit.trials import events
+from safebandit.trials.descriptions import describe
 from safebandit.trials.events import Event, canonical, hash_of
 from safebandit.trials.replay import Replay
 
@@ -27,18 +27,18 @@ def log():
     return trial.log
 
 
-def chained(events):
+def chained(log):
     """Events with numbers, links and hashes that are right, whatever they say."""
-    previous, sealed = events[0].previous, []
-    for number, event in enumerate(events, 1):
+    previous, sealed = log[0].previous, []
+    for number, event in enumerate(log, 1):
         fields = (event.trial, number, event.time, event.actor, event.kind, event.body, previous)
         sealed.append(Event(*fields, hash_of(fields)))
         previous = sealed[-1].hash
     return sealed
 
 
-def problem(events):
-    return Replay("knee").verify(chained(events)).problem
+def problem(log):
+    return Replay("knee").verify(chained(log)).problem
 
 
 def first(log, kind):
@@ -106,9 +106,12 @@ def test_the_log_itself_holds(log):
         # Who, when and whom.
         (lambda log: changed(log, "told", {"actor": ""}), "actor must have"),
         (lambda log: changed(log, "asked", {"actor": "A\nB"}), "actor must not have control characters"),
-        (lambda log: changed(log, "told", {"time": "2001-01-01T00:00:00.000000Z"}), "before the event that it follows"),
+        (lambda log: changed(log, "told", {"time": "2001-01-01T00:00:00.000000Z"}), "before that of the event that"),
         (lambda log: changed(log, "told", {"time": "9999"}), "has no time"),
         (lambda log: changed(log[:1], "created", {"time": "2026-02-30T00:00:00.000000Z"}), "has no time"),
+        (lambda log: changed(log, "told", clock="2001-01-01T00:00:00.000000Z"), "the clock was not believed"),
+        (lambda log: _at_once(changed(log, "told", clock=LATER)), "the clock was not believed"),
+        (lambda log: _at_once(changed(log, "told", clock=1)), "the clock was not believed"),
         (lambda log: changed(log, "asked", unit=""), "a unit's id must have"),
         (lambda log: changed(log, "asked", unit=17), "a unit's id must be a text"),
         # The body's own text.
@@ -129,6 +132,64 @@ def _other_text(log, kind, text):
     return [*log[:i], log[i]._replace(body=text), *log[i + 1 :]]
 
 
+LATER = "2999-01-01T00:00:00.000000Z"
+
+
+def _at_once(log):
+    return [event._replace(time=log[-1].time) for event in log]
+
+
 def _recount(log):
     asked = log[-1].content
     return {key: asked[key] for key in ("software", "formulas", "stream")}
+
+
+def test_a_clock_that_is_not_believed_says_so(monkeypatch):
+    """It ran ahead once: later events keep that time, and say what the clock said."""
+    trial = Trial(ARMS, 0.3, "docb", seed=7, name="knee")
+    true, ahead = "2026-03-01T10:00:00.000000Z", "2038-01-19T03:14:08.000000Z"
+    monkeypatch.setattr(events, "now", lambda: ahead)
+    trial.ask("p1")
+    monkeypatch.setattr(events, "now", lambda: true)
+    trial.tell("p1", reward=1)
+    assert "clock" not in trial.log[1].content
+    assert (trial.log[2].time, trial.log[2].content["clock"]) == (ahead, true)
+    assert f"[the clock said {true}" in describe(trial.log[2], trial.risks)
+    found = trial.verify()
+    assert (found.holds, found.misdated) == (True, 1)
+    assert Trial.from_json(trial.to_json()).verify().misdated == 1
+    monkeypatch.setattr(events, "now", lambda: "2039-01-01T00:00:00.000000Z")
+    trial.tell("p1", risk=0)
+    assert "clock" not in trial.log[3].content
+
+
+def test_a_zero_has_no_sign(log):
+    trial = Trial(ARMS, -0.0, "docb", seed=7, name="knee")
+    trial.ask("p1")
+    trial.tell("p1", reward=-0.0, risk=0)
+    assert "-0.0" not in trial.to_json()
+    assert not trial.tell("p1", reward=0.0).new
+
+
+def test_a_record_that_kept_a_sign_still_holds(log):
+    older = changed(log, "told", outcome=[1.0, -0.0])
+    older = changed(older, "corrected", before=[1.0, -0.0])
+    assert problem(older) is None
+
+
+def test_a_saved_trial_that_says_a_name_twice(log):
+    text = Trial(ARMS, 0.3, "docb", seed=7).to_json()
+    with pytest.raises(TrialError, match='"format" stands twice in one object'):
+        Trial.from_json('{"format":2,' + text[1:])
+
+
+def test_a_hash_noted_before_is_found_anywhere():
+    trial = Trial(ARMS, 0.3, "docb", seed=7)
+    noted = trial.log[0].hash
+    trial.ask()
+    trial.tell("1", reward=1)
+    assert trial.verify(expected=noted).after == 2
+    assert trial.verify(expected=trial.log[-1].hash).after == 0
+    other = trial.verify(expected="0" * 64)
+    assert not other.holds
+    assert f"no event has the hash {'0' * 64}" in other.problem

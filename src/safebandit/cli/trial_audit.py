@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,7 +56,7 @@ def log(
 
 def verify(
     name: Name,
-    expect: Annotated[str | None, typer.Option(help="The hash of the last event, as it was noted elsewhere.")] = None,
+    expect: Annotated[str | None, typer.Option(help="The hash of some event, as it was noted elsewhere.")] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> int:
@@ -71,10 +71,21 @@ def verify(
     elif found.holds:
         again = f"{found.decisions - found.unrepeated} decisions made again"
         older = f" and {found.unrepeated} that only version 0.1.0 can make again" if found.unrepeated else ""
-        typer.echo(f"{found.events} events hold, with {again}{older}; the last hash is {found.hash}")
+        typer.echo(f"{found.events} events hold, with {again}{older}; the last hash is {found.hash}{_remarks(found)}")
     else:
         typer.echo(f"event {found.failed} fails: {found.problem}")
     return 0 if found.holds else 1
+
+
+def _remarks(found: Any) -> str:
+    """What else a reader should know of events that hold."""
+    said = ""
+    if found.after is not None:
+        event = found.events - found.after
+        said += f"; the expected hash is that of event {event}, and {found.after} came after it"
+    if found.misdated:
+        said += f"; {found.misdated} have not the time that the clock said, which was an earlier one: see the log"
+    return said
 
 
 def export(

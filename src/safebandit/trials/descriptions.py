@@ -17,6 +17,7 @@ KINDS = (
 def describe(event: Event, risks: tuple[str, ...]) -> str:
     """An event in words."""
     content = event.content
+    doubt = f" [the clock said {content['clock']}, before the event that this one follows]" if "clock" in content else ""
     reason = f" ({content['reason']})" if "reason" in content else ""
     match event.kind:
         case "created":
@@ -39,7 +40,7 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = f"all outcomes were counted anew, by safebandit {content['software']}"
         case _:
             text = content.get("reason", "")
-    return text
+    return text + doubt
 
 
 def _describe_settings(settings: Settings) -> str:

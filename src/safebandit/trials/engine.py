@@ -11,7 +11,7 @@ from typing import Any
 from safebandit.errors import TrialError
 from safebandit.trials import drafts
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.events import Draft, now, seal
+from safebandit.trials.events import Draft, seal, stamp
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
@@ -80,9 +80,8 @@ class Engine:
         if draft is None:
             return Receipt(state.number, False)
         check_text("actor", actor)
-        # A clock that was set back does not put an event before the one that it follows.
-        time = max(now(), state.time)
-        event = seal(state.name, state.number + 1, time, actor, draft.kind, draft.body, state.hash)
+        time, body = stamp(draft.body, after=state.time)
+        event = seal(state.name, state.number + 1, time, actor, draft.kind, body, state.hash)
         # As `apply` does, without reading again what was written just now.
         state.do(event.number, draft.kind, draft.body, self.store)
         state.hash, state.time = event.hash, event.time

@@ -90,6 +90,31 @@ def now() -> str:
     return _as_text(datetime.now(UTC))
 
 
+def stamp(body: Mapping[str, Any], *, after: str) -> tuple[str, Mapping[str, Any]]:
+    """The time of the event that follows one of the time `after`, and its body.
+
+    A clock that says an earlier time was set back, or had run ahead before. Nobody knows which: the event gets the time
+    of the one before, and its body says under `clock` what the clock said.
+    """
+    clock = now()
+    return (clock, body) if clock >= after else (after, {**body, "clock": clock})
+
+
+def stamp_problem(time: str, clock: Any, *, after: str) -> str | None:
+    """What is wrong with the time of an event whose body has this `clock` (None: it has none), if anything.
+
+    >>> stamp_problem("2026-02-28T12:00:00.000000Z", None, after="2026-02-28T12:00:00.000001Z")
+    'has a time before that of the event that it follows'
+    """
+    if not is_time(time):
+        return f"has no time that a trial writes: {time!r}"
+    if time < after:
+        return "has a time before that of the event that it follows"
+    if clock is not None and not (is_time(clock) and clock < time == after):
+        return f"says that the clock was not believed, which cannot be: it said {clock!r}"
+    return None
+
+
 def is_time(text: str) -> bool:
     """Whether a text is a time as `now` writes it.
 

@@ -55,7 +55,7 @@ class Settings:
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in."""
         named = None if risks is None else len(list_risk_names(risks, TrialError))
-        limits = read_limits(alpha, named, TrialError)
+        limits = _read_alpha(alpha, named)
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
         names = _read_arms(arms)
@@ -149,7 +149,7 @@ class Settings:
             self,
             arms=(*self.arms, *new),
             withdrawn=tuple(gone),
-            limits=self.limits if alpha is None else read_limits(alpha, len(self.risks), TrialError),
+            limits=self.limits if alpha is None else _read_alpha(alpha, len(self.risks)),
             policy=self.policy if policy is None else _read_policy(policy, self.arms),
             pending_cap=self.pending_cap
             if pending_cap is None
@@ -172,6 +172,11 @@ class Settings:
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
         return cls(limits=limits, **values)
+
+
+def _read_alpha(alpha: AnyAlpha, risks: int | None) -> tuple[float, ...]:
+    # Added to 0.0, a -0.0 loses its sign.
+    return tuple(limit + 0.0 for limit in read_limits(alpha, risks, TrialError))
 
 
 def _read_policy(policy: Any, arms: Sequence[str]) -> str:

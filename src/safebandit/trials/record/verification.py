@@ -15,15 +15,15 @@ from safebandit.trials.store import MemoryStore
 def verify(
     ledger: Ledger, name: str, *, expected: str | None = None, progress: Callable[[int, int], None] | None = None
 ) -> Verification:
-    """Recompute a trial from its first event on. `expected` is the hash of the last event, as noted elsewhere."""
+    """Recompute a trial from its first event on. `expected` is the hash of some event, as noted elsewhere."""
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        replay = Replay(name)
+        replay = Replay(name, expected=expected)
         after = None if progress is None else lambda number: progress(number, row.number)
         found = replay.verify(read_log(connection, name), after=after)
         if not found.holds:
             return found
-        problem = replay.end_problem(row._mapping, expected)
+        problem = replay.end_problem(row._mapping)
         if problem is None:
             problem = _units_problem(DatabaseStore(connection, name), replay.store)
     return found if problem is None else found._replace(failed=found.events, problem=problem)
