@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from safebandit.errors import DamagedError
+
 # Before the first event.
 NOTHING = "0" * 64
 
@@ -34,16 +36,36 @@ class Event(NamedTuple):
     @property
     def content(self) -> dict[str, Any]:
         """The body, read."""
-        return dict(read_json(self.body))
+        try:
+            return dict(read_json(self.body))
+        except (TypeError, ValueError, RecursionError) as problem:
+            raise DamagedError(f"event {self.number} cannot be read: {problem}; verify the record") from None
 
     @property
     def as_hashed(self) -> str:
         """The hash that this event must have."""
         return hash_of(self[:-1])
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its content gives its hash."""
+        try:
+            return self.as_hashed == self.hash
+        except (TypeError, ValueError):
+            return False
+
     def to_dict(self) -> dict[str, Any]:
         """For people and programs, the body as an object."""
         return {**self._asdict(), "body": self.content}
+
+
+def link_problem(event: Event, *, trial: str, number: int, previous: str) -> str | None:
+    """What is wrong with an event that should have this number and follow the one of this hash, if anything."""
+    if event.number != number:
+        return f"is missing: the log goes on with event {event.number}"
+    if event.trial != trial or event.previous != previous:
+        return "does not follow the event before it: its link names another hash"
+    return None if event.is_whole else "was changed: its content does not give its hash"
 
 
 def hash_of(fields: tuple[Any, ...]) -> str:
@@ -74,7 +96,9 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f'"{next(name for name in names if names.count(name) > 1)}" stands twice in one object; say it once')
+        raise ValueError(
+            f'"{next(name for name in names if names.count(name) > 1)}" stands twice in one object; say it once'
+        )
     return made
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.events import NOTHING, Draft, Event, canonical, stamp_problem
+from safebandit.trials.events import NOTHING, Draft, Event, canonical, link_problem, stamp_problem
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
@@ -79,9 +79,9 @@ class Replay:
 
     def read(self, event: Event) -> str | None:
         """Do what an event says; what is wrong with it, if anything."""
-        problem = self._chain_problem(event)
+        problem = link_problem(event, trial=self.name, number=self.number + 1, previous=self.hash)
         if problem is not None:
-            return problem
+            return f"event {self.number + 1} {problem}"
         try:
             content = event.content
             check_text("actor", event.actor)
@@ -89,7 +89,15 @@ class Replay:
             problem = problem or self._time_problem(event, content)
             if self.state is not None:
                 self.state.apply(event, self.store)
-        except (SafebanditError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as mistake:
+        except (
+            SafebanditError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as mistake:
             return problem or f"event {event.number} cannot be replayed: {mistake}"
         self.number, self.hash = event.number, event.hash
         if event.hash == self._expected:
@@ -119,7 +127,9 @@ class Replay:
         if (kept["number"], kept["hash"]) != (self.number, self.hash):
             return f"the log ends with event {self.number}, but event {kept['number']} was written: the end is missing"
         if self._expected is not None and self._expected_at is None:
-            return f"no event has the hash {self._expected} that was expected: this is not the log that it was noted from"
+            return (
+                f"no event has the hash {self._expected} that was expected: this is not the log that it was noted from"
+            )
         if not self.certain:
             self.state.allocator.position = tuple(json.loads(kept["state"])["position"])
         mine = self.state.to_row()
@@ -133,20 +143,10 @@ class Replay:
         return None
 
     def _summary(self) -> Verification:
-        read = Verification(self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None, self.misdated)
+        read = Verification(
+            self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None, self.misdated
+        )
         return read if self._expected_at is None else read._replace(after=self.number - self._expected_at)
-
-    def _chain_problem(self, event: Event) -> str | None:
-        number = self.number + 1
-        if event.number != number:
-            return f"event {number} is missing: the log goes on with event {event.number}"
-        if event.trial != self.name or event.previous != self.hash:
-            return f"event {number} does not follow the event before it: its link names another hash"
-        try:
-            same = event.as_hashed == event.hash
-        except (TypeError, ValueError):
-            same = False
-        return None if same else f"event {number} was changed: its content does not give its hash"
 
     def _begin(self, event: Event, content: Mapping[str, Any]) -> str | None:
         if event.kind != "created":

@@ -47,6 +47,7 @@ def _empty(address):
         if sa.inspect(connection).has_table("events"):
             connection.execute(sa.text("SET session_replication_role = replica"))
             connection.execute(sa.text("TRUNCATE trials, events, units, keys, sessions"))
+            connection.execute(sa.text("DELETE FROM registry WHERE number > 1"))
             connection.execute(sa.text("ALTER TABLE events ENABLE TRIGGER ALL"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = :now"), {"now": REVISION})
     engine.dispose()

@@ -12,6 +12,7 @@ from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.answers import Receipt
 from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
+from safebandit.trials.record.registry import register
 from safebandit.trials.record.store import DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -26,6 +27,7 @@ class Transaction:
         self._states = states
         self._engines: dict[str, Engine] = {}
         self._stores: dict[str, DatabaseStore] = {}
+        self._created: list[str] = []
 
     def create(self, name: str, settings: Settings, *, actor: str) -> Receipt:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
@@ -35,6 +37,7 @@ class Transaction:
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
         state = TrialState(name, settings)
         if name not in self._engines and self._insert(state):
+            self._created.append(name)
             return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
         there = self.trial(name)
         if there.store.event(1).content["settings"] == settings.to_dict():
@@ -65,6 +68,9 @@ class Transaction:
             self._connection.execute(events.insert(), added)
         for store in written.values():
             store.flush()
+        for name in self._created:
+            first = self._stores[name].event(1)
+            register(self._connection, "trial created", {"trial": name, "hash": first.hash}, actor=first.actor)
         self._states.update({name: engine.state for name, engine in self._engines.items()})
 
     def forget(self) -> None:
