@@ -97,7 +97,7 @@ _ASKED = {
     name: sa.text(f"SELECT number FROM events WHERE trial = :of AND kind = 'asked' AND {unit} = :unit")
     for name, unit in (
         ("sqlite", "CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END"),
-        ("postgresql", "(CAST(body AS json) ->> 'unit')"),
+        ("postgresql", "asked_unit(body)"),
     )
 }
 _UPDATE_UNIT = (

@@ -31,12 +31,14 @@ def upgrade() -> None:
     on_sqlite = connection.dialect.name == "sqlite"
     for statement in (sqlite_triggers if on_sqlite else postgres_triggers)("registry").values():
         op.execute(statement)
-    unit = (
-        "CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END"
-        if on_sqlite
-        else "(CAST(body AS json) ->> 'unit')"
-    )
-    op.execute(f"CREATE INDEX events_asked ON events (trial, ({unit})) WHERE kind = 'asked'")
+    # A body that was damaged is no JSON: verification names it, so that nothing must fail here.
+    unit = "(CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END)" if on_sqlite else "asked_unit(body)"
+    if not on_sqlite:
+        op.execute(
+            "CREATE FUNCTION asked_unit(body text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS "
+            "$$ BEGIN RETURN body::json ->> 'unit'; EXCEPTION WHEN others THEN RETURN NULL; END $$"
+        )
+    op.execute(f"CREATE INDEX events_asked ON events (trial, {unit}) WHERE kind = 'asked'")
     time, body = stamp({"software": __version__, **_there(connection)}, after="")
     event = seal("", 1, time, "safebandit", "begun", body, NOTHING)
     connection.execute(registry.insert(), {key: value for key, value in event._asdict().items() if key != "trial"})
