@@ -8,8 +8,9 @@ from fastapi import APIRouter, Path, Request
 
 from safebandit.service.access import KeyKeeper
 from safebandit.service.api import schemas
+from safebandit.service.api.bodies import StrictRoute
 
-router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["keys"])
+router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["keys"], route_class=StrictRoute)
 
 
 @router.get("/keys")

@@ -160,6 +160,9 @@ def database_errors() -> Iterator[None]:
         if _is_damage(problem.orig):
             raise DamagedError(f"the database is damaged: {said}; take a copy that holds") from problem
         raise RecordError(f"the database failed: {said}; nothing of this request is acknowledged") from problem
+    except UnicodeDecodeError as problem:
+        # Names of damaged tables are no text, and SQLite's driver fails to say even that.
+        raise DamagedError("the database is damaged: its tables cannot be read; take a copy that holds") from problem
     except sa.exc.TimeoutError as problem:
         raise RecordError("the database is too busy: no connection was free; try again") from problem
     except (sa.exc.NoResultFound, sa.exc.MultipleResultsFound) as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -119,12 +120,19 @@ def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
 def load_state(connection: sa.Connection, name: str) -> TrialState:
     """A trial's state as it is kept."""
     row = trial_row(connection, name)
-    try:
+    with as_written(f'the state of trial "{name}"'):
         return TrialState.from_row(name, row, DatabaseStore(connection, name))
+
+
+@contextlib.contextmanager
+def as_written(what: str) -> Iterator[None]:
+    """Read what nobody but this software writes: where that cannot be done, it is damaged."""
+    try:
+        yield
     except RecordError:
         raise
     except (SafebanditError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
-        raise DamagedError(f'the state of trial "{name}" cannot be read: {problem}; verify the trial') from problem
+        raise DamagedError(f"{what} cannot be read: {problem}; verify the trial") from problem
 
 
 def read_event(row: Any) -> Event:
