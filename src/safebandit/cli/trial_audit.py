@@ -103,9 +103,11 @@ def _said(found: Any) -> str:
 def _remarks(found: Any) -> str:
     """What else a reader should know of events that hold."""
     said = ""
-    if found.after is not None:
-        event = found.events - found.after
-        said += f"; the expected hash is that of event {event}, and {found.after} came after it"
+    if found.after == 0:
+        said += ", as expected"
+    elif found.after is not None:
+        event, more = found.events - found.after, "1 event" if found.after == 1 else f"{found.after} events"
+        said += f"; the expected hash is that of event {event}, and {more} came after it"
     if found.misdated:
         said += f"; {found.misdated} have not the time that the clock said, which was an earlier one: see the log"
     return said

