@@ -67,7 +67,7 @@ def test_tell_is_201_then_200_then_409_and_422(served):
 
 
 def test_a_body_that_says_a_name_twice_is_refused(served):
-    path = served.create("twice")
+    path = served.create("said-twice")
     served.post(f"{path}/units", {"unit": "1"})
     before = events_of(served, path)
     json = {"Content-Type": "application/json"}

@@ -22,9 +22,13 @@ from safebandit.version import __version__
 
 def create(settings: Settings) -> Draft:
     """The first event of a trial."""
+    return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
+
+
+def check_beginning(settings: Settings) -> None:
+    """Refuse settings that only an amendment gives."""
     if settings.withdrawn:
         raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
-    return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 
 def ask(state: TrialState, unit: str) -> Draft:

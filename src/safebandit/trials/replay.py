@@ -152,6 +152,7 @@ class Replay:
         if event.kind != "created":
             return f"event {event.number} should be the trial's creation, but is of kind {event.kind!r}"
         self.state = TrialState(check_name(event.trial), Settings.from_dict(content["settings"]).checked())
+        drafts.check_beginning(self.state.settings)
         return self._draft_problem(drafts.create(self.state.settings), event, content)
 
     def _time_problem(self, event: Event, content: Mapping[str, Any]) -> str | None:

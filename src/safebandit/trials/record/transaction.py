@@ -10,6 +10,7 @@ from safebandit.core.kernels import is_ours
 from safebandit.core.policies import policy_from_text
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.answers import Receipt
+from safebandit.trials.drafts import check_beginning
 from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
 from safebandit.trials.record.registry import register
@@ -33,6 +34,7 @@ class Transaction:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
         check_name(name)
         check_text("actor", actor)
+        check_beginning(settings)
         if not is_ours(policy_from_text(settings.policy)):
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
         state = TrialState(name, settings)
