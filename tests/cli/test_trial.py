@@ -202,10 +202,13 @@ def test_verify_names_the_last_hash_or_the_first_event_that_fails(knee):
     last = events()[-1]
     fine = knee("verify", "knee", "--expect", last.hash)
     assert fine.status == 0
-    assert fine.out == f"6 events hold, with 3 decisions made again; the last hash is {last.hash}\n"
+    assert fine.out == f"6 events hold, with 3 decisions made again; the last hash is {last.hash}, as expected\n"
+    noted = knee("verify", "knee", "--expect", events()[3].hash)
+    assert noted.status == 0
+    assert noted.out.endswith("; the expected hash is that of event 4, and 2 events came after it\n")
     other = knee("verify", "knee", "--expect", "0" * 64)
     assert other.status == 1
-    assert other.out.startswith("event 6 fails: the last event has the hash")
+    assert other.out.startswith("event 6 fails: no event has the hash")
     assert json.loads(knee("verify", "knee", "--json").out)["holds"] is True
 
     # Someone who owns the file can take the triggers away, and is found out.
@@ -218,6 +221,29 @@ def test_verify_names_the_last_hash_or_the_first_event_that_fails(knee):
     assert forged.status == 1
     assert forged.out == "event 5 fails: event 5 was changed: its content does not give its hash\n"
     assert json.loads(knee("verify", "knee", "--json").out)["failed"] == 5
+
+
+def test_the_database_has_a_log_of_its_own(knee, command):
+    made = command("key", "new", "desk 2", "--actor", "Bea", "--db", "trials.db", cwd=knee.folder)
+    listed = json.loads(knee("log", "--json").out)["events"]
+    assert [event["kind"] for event in listed] == ["begun", "trial created", "key made"]
+    assert listed[2]["actor"] == "Bea"
+    assert "desk 2" in knee("log").out
+    assert made.out.strip() not in knee("log").out
+    assert json.loads(knee("log", "--kind", "key made", "--json").out)["events"][0]["number"] == 3
+    assert "must be one of begun, trial created" in knee("log", "--kind", "told").err
+    fine = knee("verify")
+    whole, trial = fine.out.splitlines()
+    assert fine.status == 0
+    assert whole.startswith("the database: 3 events hold; the last hash is ")
+    assert trial.startswith("knee: 6 events hold, with 3 decisions made again; the last hash is ")
+    with sqlite3.connect(knee.folder / "trials.db") as connection:
+        connection.execute("UPDATE keys SET role = 'admin'")
+    connection.close()
+    forged = knee("verify")
+    assert forged.status == 1
+    assert "is not what the database's own log gives" in forged.out.splitlines()[0]
+    assert json.loads(knee("verify", "--json").out)["holds"] is False
 
 
 def test_exports_go_to_a_file_or_to_stdout(knee):

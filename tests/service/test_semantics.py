@@ -66,6 +66,32 @@ def test_tell_is_201_then_200_then_409_and_422(served):
     assert events_of(served, path) == before
 
 
+def test_a_body_that_says_a_name_twice_is_refused(served):
+    path = served.create("said-twice")
+    served.post(f"{path}/units", {"unit": "1"})
+    before = events_of(served, path)
+    json = {"Content-Type": "application/json"}
+    body = '{"unit":"1","reward":1,"reward":0}'
+    refused = served.request("POST", f"{path}/outcomes", content=body, headers=json)
+    assert refused.status_code == 422
+    assert '"reward" stands twice in one object' in refused.json()["message"]
+    keyed = served.request("POST", "/v1/keys", content='{"name":"a","role":"viewer","role":"admin"}', headers=json)
+    assert keyed.status_code == 422
+    assert events_of(served, path) == before
+
+
+def test_keys_and_trials_stand_in_the_log_of_the_database(served):
+    served.create("registered")
+    made = served.post("/v1/keys", {"name": "desk 9", "role": "viewer"}).json()
+    served.request("DELETE", f"/v1/keys/{made['id']}")
+    created, new, revoked = served.app.state.ledger.registry()[-3:]
+    assert [created.kind, new.kind, revoked.kind] == ["trial created", "key made", "key revoked"]
+    assert created.content["trial"] == "registered"
+    assert new.content["id"] == revoked.content["id"] == made["id"]
+    assert {event.actor.partition(" (key")[0] for event in (created, new, revoked)} == {"the admin"}
+    assert verification.verify_database(served.app.state.ledger).holds
+
+
 def test_an_unknown_trial_is_404_everywhere(served):
     for method, path, body in (
         ("GET", "/v1/trials/nope", None),

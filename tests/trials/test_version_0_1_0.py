@@ -12,6 +12,7 @@ from safebandit.cli import main
 from safebandit.errors import TrialError
 from safebandit.trials.events import NOTHING, Event, hash_of
 from safebandit.trials.record import Ledger
+from safebandit.trials.record.database import REVISION
 from safebandit.trials.record.verification import verify
 
 from ..service.conftest import serving
@@ -60,7 +61,7 @@ def test_a_database_is_opened_and_its_log_is_not_touched(database):
             assert {key: getattr(state, key) for key in counted} == {key: kept[key] for key in counted}
             assert state.settings.to_dict() == kept["settings"]
     assert [rows(database, statement) for statement in tables] == before
-    assert rows(database, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert rows(database, "SELECT version_num FROM alembic_version") == [(REVISION,)]
 
 
 @pytest.mark.parametrize("name", [*EXACT, *DRAWN])

@@ -16,6 +16,7 @@ from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
 from safebandit.service.logs import log_to_stderr
 from safebandit.service.rates import RateLimits
+from safebandit.trials.engine import SOFTWARE
 from safebandit.trials.record.database import read_url
 from safebandit.trials.record.ledger import Ledger
 
@@ -88,7 +89,7 @@ def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
     known = keys.all()
     if not loopback and not any(key.works for key in known):
         raise _no_key(place)
-    return None if known else keys.create(FIRST_KEY, "admin")[1]
+    return None if known else keys.create(FIRST_KEY, "admin", actor=SOFTWARE)[1]
 
 
 def _no_key(place: Place) -> RecordError:

@@ -13,6 +13,9 @@ KINDS = (
     "created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed", "recounted",
 )  # fmt: skip
 
+# Of the database's own log.
+REGISTERED = ("begun", "trial created", "key made", "key revoked")
+
 
 def describe(event: Event, risks: tuple[str, ...]) -> str:
     """An event in words."""
@@ -39,7 +42,29 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = f"all outcomes were counted anew, by safebandit {content['software']}"
         case _:
             text = content.get("reason", "")
-    return text
+    return text + _doubt(content)
+
+
+def describe_registered(event: Event) -> str:
+    """An event of the database's own log in words; of a key never its hash."""
+    content = event.content
+    match event.kind:
+        case "begun":
+            there = f"{len(content['trials'])} trials and {len(content['keys'])} keys were there"
+            text = f"by safebandit {content['software']}; {there}"
+        case "trial created":
+            text = f"{content['trial']}; its first event has the hash {content['hash']}"
+        case "key made":
+            until = "" if content["expires"] is None else f", until {content['expires']}"
+            text = f"{content['id']} for {content['name']} ({content['role']}{until})"
+        case _:
+            text = str(content["id"])
+    return text + _doubt(content)
+
+
+def _doubt(content: dict[str, Any]) -> str:
+    said = content.get("clock")
+    return "" if said is None else f" [the clock said {said}, before the event that this one follows]"
 
 
 def _describe_settings(settings: Settings) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from safebandit.errors import TrialError
-from safebandit.trials.events import Event, canonical
+from safebandit.trials.events import Event, canonical, read_json
 from safebandit.version import __version__
 
 FORMAT = 2
@@ -38,8 +38,8 @@ def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -
 def read_document(text: str) -> dict[str, Any]:
     """What a text says, of this format or of version 0.1.0's; nothing of it is checked yet but its shape."""
     try:
-        read = json.loads(text)
-    except json.JSONDecodeError as problem:
+        read = read_json(text)
+    except (ValueError, RecursionError) as problem:
         raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
     head: dict[str, Any] = read if isinstance(read, dict) else {}
     if is_of_version_0_1_0(head):

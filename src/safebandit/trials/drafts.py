@@ -24,6 +24,12 @@ def create(settings: Settings) -> Draft:
     return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 
+def check_beginning(settings: Settings) -> None:
+    """Refuse settings that only an amendment gives."""
+    if settings.withdrawn:
+        raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
+
+
 def ask(state: TrialState, unit: str) -> Draft:
     """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
 

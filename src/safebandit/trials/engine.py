@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from safebandit.errors import TrialError
+from safebandit.errors import DamagedError, TrialError
 from safebandit.trials import drafts
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.events import Draft, now, seal
+from safebandit.trials.events import Draft, seal, stamp
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
@@ -40,10 +40,10 @@ class Engine:
         check_text("actor", actor)
         found = self.store.unit(unit)
         if found is not None:
-            return self._decided(found.asked_at)
+            return self._decided("asked", found.asked_at, found)
         if self.state.held_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
-            return self._decided(self.state.held_at)._replace(unit=unit)
+            return self._decided("held", self.state.held_at)._replace(unit=unit)
         draft = drafts.ask(self.state, unit)
         done = self.append(draft, actor)
         return _answer(draft.body, done.event, new=True)
@@ -80,9 +80,8 @@ class Engine:
         if draft is None:
             return Receipt(state.number, False)
         check_text("actor", actor)
-        # A clock that was set back does not put an event before the one that it follows.
-        time = max(now(), state.time)
-        event = seal(state.name, state.number + 1, time, actor, draft.kind, draft.body, state.hash)
+        time, body = stamp(draft.body, after=state.time)
+        event = seal(state.name, state.number + 1, time, actor, draft.kind, body, state.hash)
         # As `apply` does, without reading again what was written just now.
         state.do(event.number, draft.kind, draft.body, self.store)
         state.hash, state.time = event.hash, event.time
@@ -95,8 +94,14 @@ class Engine:
             raise TrialError(f"no unit {read_unit_id(id)!r} was given an arm; ask for it first")
         return unit
 
-    def _decided(self, number: int) -> Allocation:
-        return _answer(self.store.event(number).content, number, new=False)
+    def _decided(self, kind: str, number: int, unit: Unit | None = None) -> Allocation:
+        """What was decided in an event, if that is the event that the tables beside the log take it for."""
+        event = self.store.event(number)
+        if event.kind == kind:
+            given = _answer(event.content, number, new=False)
+            if unit is None or (given.unit, given.arm) == (unit.id, unit.arm):
+                return given
+        raise DamagedError(f"event {number} is not the one that gave this answer; verify the trial")
 
 
 def _answer(content: Mapping[str, Any], number: int, *, new: bool) -> Allocation:

@@ -40,7 +40,8 @@ def _read_part(what: str, value: Any) -> float | None:
         return None
     if isinstance(value, str | bytes):
         raise TrialError(f"{what} must be a number in [0, 1], got {value!r}")
-    return check_unit(what, value, TrialError)
+    # Added to 0.0, a -0.0 loses its sign: two texts of one number would be two facts.
+    return check_unit(what, value, TrialError) + 0.0
 
 
 def _listed_risks(id: Any, risk: Any, risks: Sequence[str]) -> list[Any]:

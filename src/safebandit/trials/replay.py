@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.events import NOTHING, Draft, Event, canonical
+from safebandit.trials.events import NOTHING, Draft, Event, canonical, link_problem, stamp_problem
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
+from safebandit.trials.texts import check_name, check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
@@ -24,6 +25,8 @@ class Verification(NamedTuple):
     """How many events were read, the hash of the last, and the first that fails with what is wrong (None: all hold).
 
     Of the `decisions`, all were made again but `unrepeated`: random ones that only version 0.1.0 can make again.
+    `misdated` events have a time that the clock did not give; `after` is how many events came after the one whose hash
+    was expected (None: none was).
     """
 
     trial: str
@@ -33,6 +36,8 @@ class Verification(NamedTuple):
     hash: str
     failed: int | None
     problem: str | None
+    misdated: int = 0
+    after: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -52,36 +57,51 @@ class Difference(NamedTuple):
 class Replay:
     """A trial's log, read event by event.
 
-    Without `decide`, decisions are not made again: that they were allowed is checked all the same.
+    Without `decide`, decisions are not made again: that they were allowed is checked all the same. `expected` is the
+    hash of some event, as it was noted elsewhere.
     """
 
-    def __init__(self, name: str, *, decide: bool = True) -> None:
+    def __init__(self, name: str, *, decide: bool = True, expected: str | None = None) -> None:
         self.name = name
         self.state: TrialState | None = None
         self.store = MemoryStore()
         self.differences: list[Difference] = []
         self.formulas = {formulas_hash()}
-        self.number, self.hash, self.decisions, self.unrepeated = 0, NOTHING, 0, 0
+        self.number, self.hash, self.decisions, self.unrepeated, self.misdated = 0, NOTHING, 0, 0, 0
         # Whether the random numbers are where the log leads to: not after a decision that was not made again.
         self.certain = True
         # Other formulas note in the log that they count anew, before they write anything else.
         self.formulas_in_force: str | None = None
         self._newer = False
         self._decide = decide
+        self._expected = None if expected is None else expected.strip().lower()
+        self._expected_at: int | None = None
 
     def read(self, event: Event) -> str | None:
         """Do what an event says; what is wrong with it, if anything."""
-        problem = self._chain_problem(event)
+        problem = link_problem(event, trial=self.name, number=self.number + 1, previous=self.hash)
         if problem is not None:
-            return problem
+            return f"event {self.number + 1} {problem}"
         try:
             content = event.content
+            check_text("actor", event.actor)
             problem = self._begin(event, content) if self.state is None else self._allowed(self.state, event, content)
+            problem = problem or self._time_problem(event, content)
             if self.state is not None:
                 self.state.apply(event, self.store)
-        except (SafebanditError, LookupError, TypeError, ValueError, AttributeError) as mistake:
-            return f"event {event.number} cannot be replayed: {mistake}"
+        except (
+            SafebanditError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as mistake:
+            return problem or f"event {event.number} cannot be replayed: {mistake}"
         self.number, self.hash = event.number, event.hash
+        if event.hash == self._expected:
+            self._expected_at = event.number
         self.decisions += event.kind in DECISIONS
         if "formulas" in content:
             self.formulas.add(content["formulas"])
@@ -100,14 +120,16 @@ class Replay:
                 after(event.number)
         return self._summary()
 
-    def end_problem(self, kept: Mapping[str, Any], expected: str | None = None) -> str | None:
+    def end_problem(self, kept: Mapping[str, Any]) -> str | None:
         """What is wrong with a state that is kept beside the log that was read."""
         if self.state is None:
             return "the log is empty"
         if (kept["number"], kept["hash"]) != (self.number, self.hash):
             return f"the log ends with event {self.number}, but event {kept['number']} was written: the end is missing"
-        if expected is not None and expected != self.hash:
-            return f"the last event has the hash {self.hash}, but {expected} was expected"
+        if self._expected is not None and self._expected_at is None:
+            return (
+                f"no event has the hash {self._expected} that was expected: this is not the log that it was noted from"
+            )
         if not self.certain:
             self.state.allocator.position = tuple(json.loads(kept["state"])["position"])
         mine = self.state.to_row()
@@ -121,25 +143,22 @@ class Replay:
         return None
 
     def _summary(self) -> Verification:
-        return Verification(self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None)
-
-    def _chain_problem(self, event: Event) -> str | None:
-        number = self.number + 1
-        if event.number != number:
-            return f"event {number} is missing: the log goes on with event {event.number}"
-        if event.trial != self.name or event.previous != self.hash:
-            return f"event {number} does not follow the event before it: its link names another hash"
-        try:
-            same = event.as_hashed == event.hash
-        except (TypeError, ValueError):
-            same = False
-        return None if same else f"event {number} was changed: its content does not give its hash"
+        read = Verification(
+            self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None, self.misdated
+        )
+        return read if self._expected_at is None else read._replace(after=self.number - self._expected_at)
 
     def _begin(self, event: Event, content: Mapping[str, Any]) -> str | None:
         if event.kind != "created":
             return f"event {event.number} should be the trial's creation, but is of kind {event.kind!r}"
-        self.state = TrialState(event.trial, Settings.from_dict(content["settings"]).checked())
-        return None
+        self.state = TrialState(check_name(event.trial), Settings.from_dict(content["settings"]).checked())
+        drafts.check_beginning(self.state.settings)
+        return self._draft_problem(drafts.create(self.state.settings), event, content)
+
+    def _time_problem(self, event: Event, content: Mapping[str, Any]) -> str | None:
+        problem = stamp_problem(event.time, content.get("clock"), after=self.state.time if self.state else "")
+        self.misdated += "clock" in content
+        return problem and f"event {event.number} {problem}"
 
     def _allowed(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         """Whether the request that the event was written for gives this event again."""
@@ -151,7 +170,9 @@ class Replay:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
-        draft = self._draft(state, event.kind, content)
+        return self._draft_problem(self._draft(state, event.kind, content), event, content)
+
+    def _draft_problem(self, draft: Draft | None, event: Event, content: Mapping[str, Any]) -> str | None:
         if draft is not None and not _different(draft, event, content):
             return None
         return f"event {event.number} is not what a trial writes: nothing that was asked for then gives it"
@@ -160,10 +181,12 @@ class Replay:
         if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
             return f"event {event.number} goes on at another place of the random stream than the log leads to"
         self.certain = self.certain or "stream" in content
-        return None
+        state.allocator.position = tuple(content.get("stream", state.allocator.position))
+        return self._draft_problem(drafts.recount(state), event, content)
 
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
+        check_text("a unit's id", content["unit"])
         if self.store.unit(content["unit"]) is not None:
             raise ConflictError(f"unit {content['unit']!r} has an arm already")
         if state.held_at is not None:
@@ -232,7 +255,7 @@ class Replay:
 
 def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
-    mine = {**draft.body, **{key: content[key] for key in ("software", "formulas") if key in content}}
+    mine = {**draft.body, **{key: content[key] for key in ("software", "formulas", "clock") if key in content}}
     older = event.kind in DECISIONS and version_0_1_0.decided(content)
     if older:
         mine = version_0_1_0.as_noted(mine, content)
@@ -240,7 +263,16 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
         # Another version may say the same in other words, or say more.
         mine = {key: value for key, value in mine.items() if key in content}
         mine |= {key: content[key] for key in ("why",) if key in content}
-    if draft.kind == event.kind and canonical(mine) == event.body:
+    if draft.kind == event.kind and (canonical(mine) == event.body or canonical(_signed(mine, content)) == event.body):
         return ""
     parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))
     return ", ".join(parts) or "kind"
+
+
+def _signed(mine: Any, theirs: Any) -> Any:
+    """A draft with the signs of zeros that an event has: -0.0 was once kept as it was told."""
+    if isinstance(mine, dict) and isinstance(theirs, Mapping):
+        return {key: _signed(value, theirs.get(key)) for key, value in mine.items()}
+    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+        return [_signed(*pair) for pair in zip(mine, theirs, strict=True)]
+    return theirs if isinstance(mine, float) and isinstance(theirs, float) and mine == theirs == 0.0 else mine

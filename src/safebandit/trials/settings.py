@@ -55,7 +55,7 @@ class Settings:
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in."""
         named = None if risks is None else len(list_risk_names(risks, TrialError))
-        limits = read_limits(alpha, named, TrialError)
+        limits = _read_alpha(alpha, named)
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
         names = _read_arms(arms)
@@ -73,6 +73,7 @@ class Settings:
 
     def checked(self) -> Settings:
         """These settings, if every value is in its range and the policy can decide between the arms."""
+        self._check_kinds()
         if not 0 <= self.seed < 2**63:
             raise TrialError(f"seed must lie in [0, 2^63), got {self.seed}")
         if not 1 <= self.pending_cap <= 10**6:
@@ -86,6 +87,18 @@ class Settings:
         self._check_named_arms()
         self.allocator()
         return self
+
+    def _check_kinds(self) -> None:
+        """Settings come from a log, too, which anyone may have written."""
+        for name in ("seed", "pending_cap"):
+            if type(getattr(self, name)) is not int:
+                raise TrialError(f"{name} must be a whole number, got {getattr(self, name)!r}")
+        for arm in self.arms:
+            check_text("an arm's name", arm)
+        for risk in self.risks:
+            check_text("a risk's name", risk)
+        check_text("title", self.title, empty=True)
+        _check_different(self.arms)
 
     def _check_named_arms(self) -> None:
         """A policy names arms by their names: a number would mean another arm when one is withdrawn."""
@@ -136,7 +149,7 @@ class Settings:
             self,
             arms=(*self.arms, *new),
             withdrawn=tuple(gone),
-            limits=self.limits if alpha is None else read_limits(alpha, len(self.risks), TrialError),
+            limits=self.limits if alpha is None else _read_alpha(alpha, len(self.risks)),
             policy=self.policy if policy is None else _read_policy(policy, self.arms),
             pending_cap=self.pending_cap
             if pending_cap is None
@@ -159,6 +172,11 @@ class Settings:
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
         return cls(limits=limits, **values)
+
+
+def _read_alpha(alpha: AnyAlpha, risks: int | None) -> tuple[float, ...]:
+    # Added to 0.0, a -0.0 loses its sign.
+    return tuple(limit + 0.0 for limit in read_limits(alpha, risks, TrialError))
 
 
 def _read_policy(policy: Any, arms: Sequence[str]) -> str:

@@ -230,13 +230,13 @@ class Trial:
     def verify(self, *, expected: str | None = None) -> Verification:
         """Recompute the trial from its first event on: every hash, every step, every decision, and what it knows now.
 
-        `expected` is the hash of the last event, as it was noted elsewhere.
+        `expected` is the hash of some event, as it was noted elsewhere.
         """
-        replay = Replay(self.name)
+        replay = Replay(self.name, expected=expected)
         found = replay.verify(self._store.log)
         if not found.holds:
             return found
-        problem = replay.end_problem(self._engine.state.to_row(), expected)
+        problem = replay.end_problem(self._engine.state.to_row())
         if problem is None and list(replay.store.units()) != list(self._store.units()):
             problem = "the units are not what the log gives"
         return found if problem is None else found._replace(failed=found.events, problem=problem)

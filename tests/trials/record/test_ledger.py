@@ -12,7 +12,7 @@ from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.database import events, open_engine, trials, units
 from safebandit.trials.record.overview import overview
-from safebandit.trials.record.verification import verify
+from safebandit.trials.record.verification import verify, verify_database
 
 from .helpers import ARMS, refused, run, settings
 
@@ -528,12 +528,20 @@ def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
             state = json.loads(connection.scalar(sa.select(trials.c.state)))
             old = json.dumps({**state, "position": [state["position"], 0.125, 40]})
             connection.execute(trials.update().values(state=old))
+            connection.execute(sa.text("DROP TABLE registry"))
+            connection.execute(sa.text("DROP INDEX events_asked"))
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("DROP FUNCTION asked_unit"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
     with Ledger(database) as ledger:
         assert ledger.state("knee").allocator.position == position
         assert verify(ledger, "knee").holds
+        (begun,) = ledger.registry()
+        assert begun.content["trials"] == {"knee": ledger.event("knee", 1).hash}
+        assert verify_database(ledger).holds
 
 
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index events_asked")
 def test_migrations_give_the_tables_that_the_code_uses(ledger):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -541,7 +549,9 @@ def test_migrations_give_the_tables_that_the_code_uses(ledger):
     from safebandit.trials.record.database import metadata
 
     with ledger.engine.connect().execution_options(reading=True) as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        # Each database has words of its own for an index of what stands in a JSON text.
+        options = {"include_name": lambda name, *_: name != "events_asked"}
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
 
 
 def test_a_trial_goes_on_after_a_restart(database):

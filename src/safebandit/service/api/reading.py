@@ -87,7 +87,7 @@ async def verify_trial(
     trial: TrialInPath,
     request: Request,
     _: Auditor,
-    expected: Annotated[str | None, Query(max_length=64, description="The last event's hash, noted before.")] = None,
+    expected: Annotated[str | None, Query(max_length=64, description="The hash of some event, noted before.")] = None,
 ) -> schemas.VerificationAnswer:
     """Recompute the whole trial; the answer takes as long as that does."""
     async with request.app.state.long_work:

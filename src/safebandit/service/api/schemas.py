@@ -249,6 +249,8 @@ class VerificationAnswer(Answer):
     hash: str
     failed: int | None
     problem: str | None
+    misdated: Annotated[int, Field(description="Events whose time the clock did not give: it said an earlier one.")]
+    after: Annotated[int | None, Field(description="Events that came after the one whose hash was expected.")]
 
 
 class KeyAnswer(Answer):

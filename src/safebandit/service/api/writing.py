@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
+from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
 from safebandit.trials.answers import Allocation, Receipt
@@ -17,7 +18,7 @@ from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 
-router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
+router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"], route_class=StrictRoute)
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
     200: {"model": ReceiptAnswer, "description": "The same again: nothing changes."}
 }

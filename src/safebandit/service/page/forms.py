@@ -158,7 +158,8 @@ def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
     """Make a key, and show it this once."""
     try:
         days = number(form, "days", "days until it expires")
-        made, shown = request.app.state.keys.create(text(form, "name").strip(), text(form, "role"), days=days)
+        wanted = text(form, "name").strip(), text(form, "role")
+        made, shown = request.app.state.keys.create(*wanted, days=days, actor=key.actor)
     except SafebanditError as problem:
         sent = Sent("key", str(problem), True, form)
         return screens.keys_screen(request, key, sent=sent, status=status_of(problem))
@@ -169,7 +170,7 @@ def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
 @router.post("/keys/{id}/revoke")
 def revoke_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
     """Make a key worthless."""
-    request.app.state.keys.revoke(id)
+    request.app.state.keys.revoke(id, actor=key.actor)
     return go("/keys")
 
 

@@ -15,7 +15,7 @@ from safebandit.trials.document import write_document
 from safebandit.trials.events import canonical
 from safebandit.trials.record.database import events, units
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.store import read_log, trial_row
+from safebandit.trials.record.store import as_written, read_log, trial_row
 from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
@@ -44,19 +44,25 @@ def export(ledger: Ledger, name: str, kind: str) -> bytes:
 def _log(ledger: Ledger, name: str) -> bytes:
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        return write_document(name, row._mapping, read_log(connection, name)).encode()
+        with as_written(f'trial "{name}"'):
+            return write_document(name, row._mapping, read_log(connection, name)).encode()
 
 
 def _table(ledger: Ledger, name: str) -> pa.Table:
     """One row per unit, with what the event in which it asked says of it."""
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        settings = Settings.from_dict(json.loads(row.state)["settings"])
-        fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending)
-        asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
-        wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
-        ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
-        rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
+        with as_written(f'trial "{name}"'):
+            return _units_of(connection, row, name)
+
+
+def _units_of(connection: sa.Connection, row: Any, name: str) -> pa.Table:
+    settings = Settings.from_dict(json.loads(row.state)["settings"])
+    fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending)
+    asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
+    wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
+    ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
+    rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
     about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(settings.to_dict())}
     schema = _schema(settings.risks, about)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)

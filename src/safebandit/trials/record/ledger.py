@@ -26,7 +26,8 @@ from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
-from safebandit.trials.record.store import DatabaseStore, load_state, trial_row
+from safebandit.trials.record.registry import read_registry
+from safebandit.trials.record.store import DatabaseStore, load_state, read_event, trial_row
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -159,7 +160,12 @@ class Ledger:
             trial_row(connection, name)
             order = events.c.number.desc() if newest_first else events.c.number
             wanted = sa.select(events).where(events.c.trial == name, events.c.number > after)
-            return [Event(*row) for row in connection.execute(wanted.order_by(order).limit(limit))]
+            return [read_event(row) for row in connection.execute(wanted.order_by(order).limit(limit))]
+
+    def registry(self) -> list[Event]:
+        """The database's own log: trials created, keys made and revoked."""
+        with self.reading() as connection:
+            return read_registry(connection)
 
 
 def local_actor() -> str:

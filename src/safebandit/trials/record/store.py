@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
 
-from safebandit.errors import NotFoundError, RecordError, suggest
+from safebandit.errors import DamagedError, NotFoundError, RecordError, SafebanditError, suggest
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
@@ -34,9 +35,19 @@ class DatabaseStore:
         if id not in self._found:
             row = self._connection.execute(_ONE_UNIT, {"of": self._trial, "unit": id}).one_or_none()
             if row is None:
+                self._check_new(id)
                 return None
-            self._found[id] = _read_unit(row)
+            found = _read_unit(row)
+            if found.id != id:
+                raise DamagedError(f"unit {id!r} is kept under another id; verify the trial")
+            self._found[id] = found
         return self._found[id]
+
+    def _check_new(self, id: str) -> None:
+        """Ask the log, too, before a unit counts as new: one damaged index must not give it another arm."""
+        wanted = _ASKED[self._connection.dialect.name]
+        if self._connection.execute(wanted, {"of": self._trial, "unit": id}).first() is not None:
+            raise DamagedError(f"unit {id!r} was given an arm, says the log, but is not found; verify the trial")
 
     def put(self, unit: Unit) -> None:
         """Keep a new unit, or what has changed of it."""
@@ -55,7 +66,7 @@ class DatabaseStore:
         if self.appended and number >= self.appended[0].number:
             return self.appended[number - self.appended[0].number]
         wanted = sa.select(events).where(events.c.trial == self._trial, events.c.number == number)
-        return Event(*self._connection.execute(wanted).one())
+        return read_event(self._connection.execute(wanted).one())
 
     def append(self, event: Event) -> None:
         """Keep the event that follows the last one."""
@@ -82,6 +93,14 @@ class DatabaseStore:
 
 
 _ONE_UNIT = sa.select(units).where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
+# The log's own index of the units that were given arms; the same words as in the migration that made it.
+_ASKED = {
+    name: sa.text(f"SELECT number FROM events WHERE trial = :of AND kind = 'asked' AND {unit} = :unit")
+    for name, unit in (
+        ("sqlite", "CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END"),
+        ("postgresql", "asked_unit(body)"),
+    )
+}
 _UPDATE_UNIT = (
     units.update()
     .where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
@@ -100,14 +119,39 @@ def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
 
 def load_state(connection: sa.Connection, name: str) -> TrialState:
     """A trial's state as it is kept."""
-    return TrialState.from_row(name, trial_row(connection, name), DatabaseStore(connection, name))
+    row = trial_row(connection, name)
+    with as_written(f'the state of trial "{name}"'):
+        return TrialState.from_row(name, row, DatabaseStore(connection, name))
+
+
+@contextlib.contextmanager
+def as_written(what: str) -> Iterator[None]:
+    """Read what nobody but this software writes: where that cannot be done, it is damaged."""
+    try:
+        yield
+    except RecordError:
+        raise
+    except (SafebanditError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
+        raise DamagedError(f"{what} cannot be read: {problem}; verify the trial") from problem
+
+
+def read_event(row: Any) -> Event:
+    """An event as the table has it; one that was changed is no answer to anybody."""
+    event = Event(*row)
+    if not event.is_whole:
+        raise DamagedError(f"event {event.number} was changed: its content does not give its hash; verify the trial")
+    return event
 
 
 def _read_unit(row: Any) -> Unit:
-    outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
-    unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at)
-    if (bool(row.pending), row.outcome, row.told_at) != (unit.pending, canonical(outcome), canonical(unit.told_at)):
-        raise RecordError(f"unit {row.id!r} is not kept as it was written; verify the trial")
+    try:
+        outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
+        unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at)
+        kept = (unit.pending, canonical(outcome), canonical(unit.told_at))
+    except (TypeError, ValueError, RecursionError):
+        kept = None
+    if kept != (bool(row.pending), row.outcome, row.told_at):
+        raise DamagedError(f"unit {row.id!r} is not kept as it was written; verify the trial")
     return unit
 
 

@@ -10,8 +10,10 @@ from safebandit.core.kernels import is_ours
 from safebandit.core.policies import policy_from_text
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.answers import Receipt
+from safebandit.trials.drafts import check_beginning
 from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
+from safebandit.trials.record.registry import register
 from safebandit.trials.record.store import DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -26,15 +28,18 @@ class Transaction:
         self._states = states
         self._engines: dict[str, Engine] = {}
         self._stores: dict[str, DatabaseStore] = {}
+        self._created: list[str] = []
 
     def create(self, name: str, settings: Settings, *, actor: str) -> Receipt:
         """Begin a trial; the same again changes nothing, another one of this name is refused."""
         check_name(name)
         check_text("actor", actor)
+        check_beginning(settings)
         if not is_ours(policy_from_text(settings.policy)):
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
         state = TrialState(name, settings)
         if name not in self._engines and self._insert(state):
+            self._created.append(name)
             return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
         there = self.trial(name)
         if there.store.event(1).content["settings"] == settings.to_dict():
@@ -65,6 +70,9 @@ class Transaction:
             self._connection.execute(events.insert(), added)
         for store in written.values():
             store.flush()
+        for name in self._created:
+            first = self._stores[name].event(1)
+            register(self._connection, "trial created", {"trial": name, "hash": first.hash}, actor=first.actor)
         self._states.update({name: engine.state for name, engine in self._engines.items()})
 
     def forget(self) -> None:
