@@ -8,11 +8,12 @@ import threading
 
 import httpx
 import pytest
-import uvicorn
 
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
+from safebandit.service.limits import ConnectionLimits
 from safebandit.service.rates import RateLimits
+from safebandit.service.run import make_server
 from servers.service import SECONDS, ask_again_until
 
 # No test is to be slowed down by what another one did.
@@ -47,11 +48,11 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(database, rates: RateLimits = WIDE):
+def serving(database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None):
     """Serve a database from this process."""
     app = create_app(str(database), rates=rates)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
+    server = make_server(app, limits or ConnectionLimits())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -114,14 +114,13 @@ def test_keys_from_a_shell(tmp_path, command):
 def test_a_signal_before_the_server_listens_to_signals_is_not_lost(tmp_path, number):
     code = f"""
 import os, socket, uvicorn
-from safebandit.service.rates import RateLimits
-from safebandit.service.run import serve_here
+from safebandit.service.run import Limits, serve_here
 run = uvicorn.Server.run
 def signalled(self, sockets):
     os.kill(os.getpid(), {int(number)})
     run(self, sockets)
 uvicorn.Server.run = signalled
-raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), RateLimits()))
+raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), Limits()))
 """
     done = subprocess.run([sys.executable, "-c", code], env=environment(), timeout=SECONDS)
     assert done.returncode == 0

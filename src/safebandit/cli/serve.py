@@ -23,18 +23,22 @@ def serve(
     burst: Annotated[
         float, typer.Option(help="Requests that each key may make at once, of each process.", min=1.0)
     ] = 4000.0,
+    connections: Annotated[
+        int, typer.Option(help="Connections that each process takes at once.", min=1, max=1_000_000)
+    ] = 512,
 ) -> None:
     """Serve live trials: an interface for programs, and a page for people.
 
     The first start prints a key, once. SIGTERM or Ctrl-C stops it after the requests in flight are answered.
     """
     with live_packages("serve"):
+        from safebandit.service.limits import ConnectionLimits
         from safebandit.service.rates import RateLimits
-        from safebandit.service.run import Place
+        from safebandit.service.run import Limits, Place
         from safebandit.service.run import serve as run
 
-    rates = RateLimits(rate=rate, burst=burst)
-    status = run(Place(db, host, port), workers=workers, rates=rates, say=_say)
+    limits = Limits(RateLimits(rate=rate, burst=burst), ConnectionLimits(connections=connections))
+    status = run(Place(db, host, port), workers=workers, limits=limits, say=_say)
     if status:
         raise typer.Exit(status)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import resource
 import signal
 import socket
 from collections.abc import Callable
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvicorn
+from fastapi import FastAPI
 
 from safebandit.errors import RecordError
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
+from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
 from safebandit.service.rates import RateLimits
 from safebandit.trials.record.database import read_url
@@ -21,6 +24,8 @@ from safebandit.trials.record.ledger import Ledger
 
 # So long may requests in flight take when the service is told to stop.
 STOP_SECONDS = 30
+# Open files of a process beside its connections: the database's, those of the log and of the metrics.
+OTHER_FILES = 128
 FIRST_KEY = "first admin"
 
 
@@ -32,9 +37,17 @@ class Place(NamedTuple):
     port: int
 
 
-def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str], None]) -> int:
+class Limits(NamedTuple):
+    """How often a key may ask, and what a connection may take."""
+
+    rates: RateLimits = RateLimits()
+    connections: ConnectionLimits = ConnectionLimits()
+
+
+def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], None]) -> int:
     """Serve until a signal comes, and return the exit status; `say` is told once where the service can be reached."""
     log_to_stderr()
+    _allow_descriptors(limits.connections.connections)
     loopback = _is_loopback(place.host)
     if not loopback and _is_missing(place.database):
         raise _no_key(place)
@@ -49,21 +62,27 @@ def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str],
         if workers > 1:
             from safebandit.service.workers import supervise
 
-            return supervise(place.database, listener, workers=workers, rates=rates)
-        return serve_here(place.database, listener, rates)
+            return supervise(place.database, listener, workers=workers, limits=limits)
+        return serve_here(place.database, listener, limits)
 
 
-def serve_here(database: str, listener: socket.socket, rates: RateLimits) -> int:
-    """Serve in this process; requests in flight are finished when it is told to stop."""
+def make_server(app: FastAPI, limits: ConnectionLimits) -> uvicorn.Server:
+    """A server that answers by this application, for connections within these limits."""
     config = uvicorn.Config(
-        create_app(database, rates=rates),
+        app,
+        http=limited(limits, app.state.metrics),
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws="none",
     )
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config)
+
+
+def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
+    """Serve in this process; requests in flight are finished when it is told to stop."""
+    server = make_server(create_app(database, rates=limits.rates), limits.connections)
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -73,6 +92,19 @@ def serve_here(database: str, listener: socket.socket, rates: RateLimits) -> int
         signal.signal(number, stop)
     server.run(sockets=[listener])
     return 0 if server.started else 1
+
+
+def _allow_descriptors(connections: int) -> None:
+    """Ask the system for as many open files as the connections need, and some for the database."""
+    wanted = connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and wanted > hard:
+        raise RecordError(
+            f"{connections} connections need {wanted} open files, and this process may have {hard}; "
+            f"give --connections {max(1, hard - OTHER_FILES)} or raise the limit (ulimit -n)"
+        )
+    if soft != resource.RLIM_INFINITY and wanted > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _is_loopback(host: str) -> bool:
