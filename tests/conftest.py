@@ -35,6 +35,16 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(MISSING, yellow=True, bold=True)
 
 
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server that all tests of a process share."""
+    from servers.postgres import Postgres
+
+    server = Postgres()
+    yield server
+    server.remove()
+
+
 @pytest.fixture
 def command(monkeypatch, capsysbinary):
     """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import resource
 import socket
 
 import pytest
@@ -173,7 +172,6 @@ def test_open_connections_are_counted(short):
 
 
 def test_files_are_asked_for_as_connections_need(monkeypatch):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     asked = []
     monkeypatch.setattr(run.resource, "getrlimit", lambda _: (256, 1024))
     monkeypatch.setattr(run.resource, "setrlimit", lambda _, limits: asked.append(limits))

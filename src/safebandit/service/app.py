@@ -30,6 +30,7 @@ def create_app(database: str, *, rates: RateLimits | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)
             try:

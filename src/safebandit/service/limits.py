@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import math
 from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -45,7 +46,7 @@ class _Limited(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._limits, self._metrics = limits, metrics
         # Idle connections are timed here, and not twice.
-        self.timeout_keep_alive = 10 * limits.idle_seconds
+        self.timeout_keep_alive = math.ceil(10 * limits.idle_seconds)
         self._part = "nothing"
         self._since = 0.0
         self._received = 0
@@ -73,7 +74,7 @@ class _Limited(HttpToolsProtocol):
     @property
     def waits(self) -> bool:
         """Whether no request is being answered, nor received beyond its head."""
-        return self._part in ("nothing", "head") and (self.cycle is None or self.cycle.response_complete)
+        return self._part in ("nothing", "head") and not self._answering
 
     def data_received(self, data: bytes) -> None:
         if self._ended or self.transport.is_closing():
@@ -120,7 +121,7 @@ class _Limited(HttpToolsProtocol):
             self._reading.cancel()
 
     def end(self, limit: str, status: int, message: str) -> None:
-        """End the connection at a limit, with an answer if someone waits for one and none is begun; log and count it."""
+        """End the connection at a limit, with an answer where one is waited for and none is begun."""
         if self._ended:
             return
         self._ended = True
@@ -133,11 +134,17 @@ class _Limited(HttpToolsProtocol):
         self.transport.close()
 
     @property
+    def _answering(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    @property
     def _unanswered(self) -> bool:
         """Whether a request, or the first one, waits for an answer of which nothing was sent."""
-        if self.cycle is None:
+        cycle: Any = self.cycle
+        if cycle is None:
             return True
-        begun = self.cycle.response_started if self._part in ("body", "whole") else not self.cycle.response_complete
+        begun = cycle.response_started if self._part in ("body", "whole") else not cycle.response_complete
         return self._part != "nothing" and not begun and not self.pipeline
 
     def _refuse_head(self) -> None:
@@ -161,8 +168,7 @@ class _Limited(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         seconds = self._seconds(self._part)
-        answering = self.cycle is not None and not self.cycle.response_complete
-        if seconds is not None and (self.flow.read_paused or (self._part == "nothing" and answering)):
+        if seconds is not None and (self.flow.read_paused or (self._part == "nothing" and self._answering)):
             # It is the service that does not read on: it is busy with the request before.
             self._deadline = self.loop.call_later(seconds, self._late)
         elif self._part == "nothing":
