@@ -48,9 +48,9 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None):
+def serving(database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay: int = 0):
     """Serve a database from this process."""
-    app = create_app(str(database), rates=rates)
+    app = create_app(str(database), rates=rates, viewer_delay=viewer_delay)
     listener = socket.create_server(("127.0.0.1", 0))
     server = make_server(app, limits or ConnectionLimits())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

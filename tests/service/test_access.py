@@ -50,7 +50,7 @@ PAGES = {
     for path in (
         "/keys", "/keys/{id}/revoke", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
-        "/trials/{trial}/tell", "/trials/{trial}/{change}",
+        "/trials/{trial}/tell", "/trials/{trial}/units", "/trials/{trial}/{change}",
     )
 }  # fmt: skip
 WHAT_ROLES_DO = {

@@ -86,10 +86,8 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap, lost and title."""
+        """Create a trial; `settings` are risks, pending_cap, lost and title. Without a seed nobody knows it."""
         listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
-        # Chosen here: the same request again is then the same trial.
-        seed = secrets.randbits(63) if seed is None else seed
         limits = alpha if isinstance(alpha, int | float) else list(alpha)
         body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}
         self._connection.post("/v1/trials", body)

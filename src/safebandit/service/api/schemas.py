@@ -37,7 +37,10 @@ class NewTrial(Body):
     alpha: Annotated[Share | list[Share], Field(examples=[0.2])]
     risks: Annotated[list[ShortText] | None, Field(min_length=1, examples=[["toxicity"]])] = None
     policy: Annotated[ShortText | None, Field(examples=["tsbu"])] = None
-    seed: Annotated[int | None, Field(ge=0, lt=2**63, examples=[1])] = None
+    seed: Annotated[
+        int | None,
+        Field(ge=0, lt=2**63, description="Who knows it can tell which arms come: leave it out."),
+    ] = None
     pending_cap: Annotated[int, Field(ge=1, le=10**6)] = 1
     lost: Annotated[str, Field(pattern="^(harm|ignore)$")] = "harm"
     title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
@@ -192,7 +195,8 @@ class EventAnswer(Answer):
     kind: str
     body: dict[str, Any]
     previous: str
-    hash: str
+    hash: Annotated[str, Field(description="Of the whole body, the concealed parts too.")]
+    concealed: Annotated[list[str], Field(description="Parts of the body that are told when the trial is closed.")]
 
 
 class LogAnswer(Answer):

@@ -20,6 +20,8 @@ from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
+from safebandit.trials.answers import Allocation
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.record.verification import verify
@@ -123,6 +125,12 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
     return _do(request, key, trial, "amend", form, read)
 
 
+@router.post("/trials/{trial}/units")
+def find_unit(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
+    """Look for a unit, by an id that stands in no address."""
+    return screens.units_screen(request, key, trial, unit=text(form, "unit").strip())
+
+
 @router.post("/trials/{trial}/{change}")
 def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, form: Form) -> Response:
     """Pause, resume or close a trial."""
@@ -179,11 +187,23 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     except SafebanditError as problem:
         sent = Sent(form, str(problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
-    if form == "ask":
-        query = {"done": form, "unit": text(typed, "unit").strip()}
-    else:
-        query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
+    if isinstance(done, Allocation) and (done.held or not done.new):
+        # Nothing was written that an address could name: said at once, and asked again it is the same.
+        return screens.trial_screen(request, key, trial, sent=_given(key, done))
+    query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
     return go(f"/trials/{trial}?{urlencode(query)}#{form}")
+
+
+def given_words(unit: str, arm: str) -> str:
+    """What a desk is told of a unit that has its arm."""
+    return f"Unit {unit} gets: {arm}"
+
+
+def _given(key: Key, done: Allocation) -> Sent:
+    if done.arm is not None:
+        return Sent("ask", given_words(done.unit, done.arm))
+    why = done.why if key.may("read") else without_numbers(done.why)
+    return Sent("ask", f"Unit {done.unit} gets no arm: {why}.", True, {"unit": done.unit})
 
 
 def _write(request: Request, trial: str, work: Work) -> Any:
