@@ -18,6 +18,7 @@ from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
+from safebandit.service.verifying import Verifications
 from safebandit.trials.record.ledger import Ledger
 from safebandit.version import __version__
 
@@ -38,6 +39,7 @@ def create_app(database: str, *, rates: RateLimits | None = None, viewer_delay: 
             app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)
+            app.state.verifications = Verifications(ledger, app.state.long_work)
             try:
                 yield
             finally:

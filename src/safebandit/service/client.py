@@ -167,9 +167,17 @@ class LiveTrial:
             at = page["next"]
 
     def verify(self, *, expected: str | None = None) -> dict[str, Any]:
-        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`."""
+        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`.
+
+        A long trial takes longer than `patience`: it is asked for again and again, until it is done.
+        """
         noted = {} if expected is None else {"expected": expected}
-        return dict(self._connection.get(f"{self._path}/verification", noted))
+        found: dict[str, Any] = {}
+        while "holds" not in found:
+            job = {"job": found["job"]} if found else {}
+            wait = {"wait": min(20.0, self._connection.patience / 2)}
+            found = dict(self._connection.get(f"{self._path}/verification", {**noted, **job, **wait}))
+        return found
 
 
 def _plain(risk: AnyRisk | None) -> Any:

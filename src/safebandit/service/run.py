@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import resource
 import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import uvicorn
 from fastapi import FastAPI
@@ -27,27 +28,31 @@ STOP_SECONDS = 30
 # Open files of a process beside its connections: the database's, those of the log and of the metrics.
 OTHER_FILES = 128
 FIRST_KEY = "first admin"
+# The first key is for making others: it was printed, and may stand in a log.
+FIRST_KEY_DAYS = 7
 
 
 class Place(NamedTuple):
-    """Where the service listens, and on which database."""
+    """Where the service listens, on which database, and the file that the first key is written to."""
 
     database: str
     host: str
     port: int
+    key_file: Path | None = None
 
 
-class Limits(NamedTuple):
-    """How often a key may ask, and what a connection may take."""
+class Options(NamedTuple):
+    """How often a key may ask, what a connection may take, and how many units late viewers see sums."""
 
     rates: RateLimits = RateLimits()
     connections: ConnectionLimits = ConnectionLimits()
+    viewer_delay: int = 0
 
 
-def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], None]) -> int:
+def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], None]) -> int:
     """Serve until a signal comes, and return the exit status; `say` is told once where the service can be reached."""
     log_to_stderr()
-    _allow_descriptors(limits.connections.connections)
+    _allow_descriptors(options.connections.connections)
     loopback = _is_loopback(place.host)
     if not loopback and _is_missing(place.database):
         raise _no_key(place)
@@ -55,15 +60,31 @@ def serve(place: Place, *, workers: int, limits: Limits, say: Callable[[str], No
     with _listen(place) as listener:
         with Ledger(place.database) as ledger:
             first_key = _first_key(Keys(ledger), loopback, place)
+            works = any(key.works for key in Keys(ledger).all())
         host = f"[{place.host}]" if ":" in place.host else place.host
         say(f"safebandit serves http://{host}:{listener.getsockname()[1]} (database: {_shown(place.database)})")
         if first_key is not None:
-            say(f"first key (admin), shown once: {first_key}")
+            say(first_key)
+            say(f"it works for {FIRST_KEY_DAYS} days: make keys that last, with it or with safebandit key new")
+        elif not works:
+            say(f"no key works any more; make one: safebandit key new NAME --role admin --db {_shown(place.database)}")
         if workers > 1:
             from safebandit.service.workers import supervise
 
-            return supervise(place.database, listener, workers=workers, limits=limits)
-        return serve_here(place.database, listener, limits)
+            return supervise(place.database, listener, workers=workers, options=options)
+        return serve_here(place.database, listener, options)
+
+
+class _Server(uvicorn.Server):
+    """A server that gives up what takes minutes when it is told to stop; what is short is finished."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.verifications.stop()
+        await super().shutdown(sockets)
 
 
 def make_server(app: FastAPI, limits: ConnectionLimits) -> uvicorn.Server:
@@ -77,12 +98,13 @@ def make_server(app: FastAPI, limits: ConnectionLimits) -> uvicorn.Server:
         timeout_graceful_shutdown=STOP_SECONDS,
         ws="none",
     )
-    return uvicorn.Server(config)
+    return _Server(config, app)
 
 
-def serve_here(database: str, listener: socket.socket, limits: Limits) -> int:
+def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
-    server = make_server(create_app(database, rates=limits.rates), limits.connections)
+    app = create_app(database, rates=options.rates, viewer_delay=options.viewer_delay)
+    server = make_server(app, options.connections)
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -116,11 +138,30 @@ def _is_loopback(host: str) -> bool:
 
 
 def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
-    """Make an admin's key where there is none yet, and return its text; others must not reach a service without one."""
+    """Make an admin's key where there is none yet, and say which; others must not reach a service without one."""
     known = keys.all()
     if not loopback and not any(key.works for key in known):
         raise _no_key(place)
-    return None if known else keys.create(FIRST_KEY, "admin")[1]
+    if known:
+        return None
+    if place.key_file is None:
+        return f"first key (admin), shown once: {keys.create(FIRST_KEY, 'admin', days=FIRST_KEY_DAYS)[1]}"
+    # The file first: a key that cannot be kept anywhere must not be made.
+    with _private_file(place.key_file) as file:
+        file.write(keys.create(FIRST_KEY, "admin", days=FIRST_KEY_DAYS)[1] + "\n")
+    return f"first key (admin) is in {place.key_file}"
+
+
+def _private_file(path: Path) -> TextIO:
+    """A new file that only its owner can read."""
+    try:
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise RecordError(f'the file "{path}" for the first key exists already; name another one') from None
+    except OSError as problem:
+        said = (problem.strerror or str(problem)).lower()
+        raise RecordError(f'the file "{path}" for the first key cannot be made: {said}; name another one') from None
+    return open(made, "w", encoding="ascii")
 
 
 def _no_key(place: Place) -> RecordError:

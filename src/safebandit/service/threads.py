@@ -14,6 +14,8 @@ T = TypeVar("T")
 def in_own_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """What `work` gives or raises, when it is done; no process waits for it when it ends."""
     answer: Future[T] = Future()
+    # It cannot be called back: who gives it up is just not told.
+    answer.set_running_or_notify_cancel()
 
     def run() -> None:
         try:

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 from safebandit.service.logs import log, log_to_stderr
 
 if TYPE_CHECKING:
-    from safebandit.service.run import Limits
+    from safebandit.service.run import Options
 
 
-def supervise(database: str, listener: socket.socket, *, workers: int, limits: Limits) -> int:
+def supervise(database: str, listener: socket.socket, *, workers: int, options: Options) -> int:
     """Keep this many processes serving until a signal comes; 0 if all of them stopped as they should."""
     with tempfile.TemporaryDirectory(prefix="safebandit-metrics-") as folder:
         # Processes add up their numbers in files here, so that any of them can answer for all.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        return _Supervisor((database, listener, limits), workers).run()
+        return _Supervisor((database, listener, options), workers).run()
 
 
 class _Supervisor:
@@ -80,7 +80,7 @@ def _forget(process: SpawnProcess) -> None:
         mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
-def _work(alive: Connection, database: str, listener: socket.socket, limits: Limits) -> None:
+def _work(alive: Connection, database: str, listener: socket.socket, options: Options) -> None:
     """Serve as one worker, until the parent ends."""
     from safebandit.service.run import serve_here
 
@@ -90,4 +90,4 @@ def _work(alive: Connection, database: str, listener: socket.socket, limits: Lim
 
     log_to_stderr()
     threading.Thread(target=stop_with_parent, daemon=True).start()
-    raise SystemExit(serve_here(database, listener, limits))
+    raise SystemExit(serve_here(database, listener, options))

@@ -147,7 +147,7 @@ def test_before_the_trial_is_closed_an_export_conceals_and_can_be_checked_in_par
     assert (found.holds, found.events, found.unchecked) == (True, state.number, len(hidden))
     assert (found.checked, found.hash) == (state.number - len(hidden), state.hash)
     assert f"not checked before the trial is closed: the content of {len(hidden)}, and every decision" in str(found)
-    with pytest.raises(TrialError, match="the export conceals settings.seed, stream, as its trial was not closed"):
+    with pytest.raises(TrialError, match=r"the export conceals settings\.seed, stream, as its trial was not closed"):
         sb.Trial.from_json(early)
     # When it is closed all can be checked, and is what the hashes of the earlier export said.
     ledger.set_status("knee", "close", reason="all units are in")

@@ -11,7 +11,6 @@ from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
-from safebandit.trials.record.verification import verify
 from safebandit.trials.texts import check_text
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
@@ -88,17 +87,27 @@ def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _
     )
 
 
-@router.get("/trials/{trial}/verification")
+@router.get(
+    "/trials/{trial}/verification",
+    responses={202: {"model": schemas.VerifyingAnswer, "description": "It goes on: ask again, with the job."}},
+)
 async def verify_trial(
     trial: TrialInPath,
     request: Request,
+    response: Response,
     _: Auditor,
     expected: Annotated[str | None, Query(max_length=64, description="The last event's hash, noted before.")] = None,
-) -> schemas.VerificationAnswer:
-    """Recompute the whole trial; the answer takes as long as that does."""
-    async with request.app.state.long_work:
-        found = await asyncio.to_thread(verify, request.app.state.ledger, trial, expected=expected)
-    return schemas.VerificationAnswer.model_validate(found)
+    job: Annotated[str | None, Query(pattern="^[0-9a-f]{16}$", description="As an answer with 202 named it.")] = None,
+    wait: Annotated[float, Query(ge=0, le=60, description="Seconds until 202 is answered.")] = 20.0,
+) -> schemas.VerificationAnswer | schemas.VerifyingAnswer:
+    """Recompute the whole trial; 202 while that goes on."""
+    jobs = request.app.state.verifications
+    mine = jobs.job(trial, expected=expected, id=job)
+    found = await jobs.wait(mine, wait)
+    if found is not None:
+        return schemas.VerificationAnswer.model_validate(found)
+    response.status_code = 202
+    return schemas.VerifyingAnswer(job=mine.id, read=mine.read, events=mine.events)
 
 
 @router.get(

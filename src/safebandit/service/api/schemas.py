@@ -249,6 +249,14 @@ class VerificationAnswer(Answer):
     problem: str | None
 
 
+class VerifyingAnswer(Answer):
+    """A verification that goes on; asked for again with its `job`, it answers when it is done."""
+
+    job: Annotated[str, Field(examples=["0123456789abcdef"])]
+    read: Annotated[int, Field(description="Events read so far.")]
+    events: int
+
+
 class KeyAnswer(Answer):
     """A key without its secret."""
 

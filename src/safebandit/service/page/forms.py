@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-import threading
 from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -24,7 +24,6 @@ from safebandit.trials.answers import Allocation
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
-from safebandit.trials.record.verification import verify
 from safebandit.trials.settings import Settings
 from safebandit.trials.texts import check_name
 
@@ -32,8 +31,8 @@ from safebandit.trials.texts import check_name
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
 Work = Callable[[Transaction], Any]
 Form = Annotated[FormData, Depends(read_form)]
-# A long log takes minutes to recompute: one at a time, or clicks would use up the service.
-_verifying = threading.Lock()
+# So long a page waits for a verification; then it says how far it is.
+VERIFY_SECONDS = 20.0
 
 
 @router.post("/trials")
@@ -145,17 +144,14 @@ def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, 
 
 
 @router.post("/trials/{trial}/log/verify")
-def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
-    """Recompute a trial from its first event on, and say whether the record holds."""
-    ledger = request.app.state.ledger
-    head = views.head(ledger, trial)
-    if not _verifying.acquire(blocking=False):
-        raise RefusedError(429, "a record is being verified already; wait until that is done")
-    try:
-        found = verify(ledger, trial, expected=text(form, "expected").strip() or None)
-    finally:
-        _verifying.release()
-    return render(request, "verified.html", key=key, head=head, found=found)
+async def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
+    """Recompute a trial from its first event on, and say whether the record holds, or how far it is."""
+    jobs = request.app.state.verifications
+    head = await asyncio.to_thread(views.head, request.app.state.ledger, trial)
+    expected = text(form, "expected").strip()
+    job = jobs.job(trial, expected=expected or None, id=text(form, "job"))
+    found = await jobs.wait(job, VERIFY_SECONDS)
+    return render(request, "verified.html", key=key, head=head, found=found, job=job, expected=expected)
 
 
 @router.post("/keys")
