@@ -41,10 +41,6 @@ class Event(NamedTuple):
         """The hash that this event must have."""
         return hash_of(self[:-1])
 
-    def to_dict(self) -> dict[str, Any]:
-        """For people and programs, the body as an object."""
-        return {**self._asdict(), "body": self.content}
-
 
 def hash_of(fields: tuple[Any, ...]) -> str:
     """SHA-256 of the fields, written as one JSON list."""
