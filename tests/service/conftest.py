@@ -23,8 +23,8 @@ WIDE = RateLimits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)
 class Served:
     """An application that answers on a port of its own, in a thread."""
 
-    def __init__(self, app, url: str) -> None:
-        self.app = app
+    def __init__(self, app, server, url: str) -> None:
+        self.app, self.server = app, server
         self.url = url
         self.keys = {role: app.state.keys.create(f"the {role}", role)[1] for role in ROLES}
         self.http = httpx.Client(base_url=url, timeout=SECONDS)
@@ -57,7 +57,7 @@ def serving(database, rates: RateLimits = WIDE, limits: ConnectionLimits | None 
     thread.start()
     try:
         ask_again_until(lambda: server.started or not thread.is_alive(), "the server does not start")
-        served = Served(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        served = Served(app, server, f"http://127.0.0.1:{listener.getsockname()[1]}")
         with served.http:
             yield served
     finally:

@@ -165,6 +165,25 @@ def test_an_answer_that_is_not_read_is_ended(short):
         ask_again_until(lambda: ended(short, "answer time") >= 1, "an answer that nobody reads is kept")
 
 
+def test_an_answer_that_nobody_takes_does_not_keep_a_closing_connection(short):
+    """Less than is held back before writing pauses: it would wait to be read for ever."""
+    before = ended(short, "answer time")
+    with contextlib.closing(socket.socket()) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        host, port = short.url.removeprefix("http://").split(":")
+        connection.connect((host, int(port)))
+        protocol = ask_again_until(lambda: _only(short, connection), "it is not connected")
+        # As an answer would be that is longer than what the machine holds back for this client.
+        call = protocol.loop.call_soon_threadsafe
+        call(lambda: (protocol.transport.set_write_buffer_limits(high=2**30), protocol.transport.write(b" " * 2**23)))
+        ask_again_until(lambda: ended(short, "answer time") >= before + 1, "a closing connection is kept")
+
+
+def _only(served, connection: socket.socket):
+    mine = connection.getsockname()
+    return next((each for each in served.server.server_state.connections if each.client == mine), None)
+
+
 def test_open_connections_are_counted(short):
     with connected(short, HEAD), connected(short, HEAD):
         text = short.get("/metrics").text

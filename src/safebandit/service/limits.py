@@ -58,11 +58,16 @@ class _Limited(HttpToolsProtocol):
         super().connection_made(transport)
         self._metrics.connected(len(self.connections))
         self._begin("nothing")
-        if len(self.connections) > self._limits.connections:
-            # Whoever only waits makes room for whoever comes: idle connections cannot keep others out.
-            others = [each for each in self.connections if isinstance(each, _Limited) and each is not self]
-            idle = min((each for each in others if each.waits), key=lambda each: each._since, default=self)
-            idle.end("connections", 503, f"the service has as many connections as it takes ({len(others)})")
+        most = self._limits.connections
+        if len(self.connections) > most:
+            self._make_room([each for each in self.connections if isinstance(each, _Limited) and not each._ended], most)
+
+    def _make_room(self, others: list[_Limited], most: int) -> None:
+        """Whoever only waits makes room for whoever comes: idle connections cannot keep others out."""
+        idle = [each for each in others if each.waits and each is not self]
+        if len(others) > most:
+            ended = min(idle, key=lambda each: each._since, default=self)
+            ended.end("connections", 503, f"the service takes no more than {most} connections at once; ask again")
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -117,7 +122,7 @@ class _Limited(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._reading is not None:
+        if self._reading is not None and not self.transport.is_closing():
             self._reading.cancel()
 
     def end(self, limit: str, status: int, message: str) -> None:
@@ -132,6 +137,7 @@ class _Limited(HttpToolsProtocol):
         if self._unanswered:
             self.transport.write(_answer(status, message))
         self.transport.close()
+        self._watch_reading(None)
 
     @property
     def _answering(self) -> bool:
@@ -166,6 +172,8 @@ class _Limited(HttpToolsProtocol):
 
     def _late(self) -> None:
         if self.transport.is_closing():
+            # It closes when the last answer is read, which may be never.
+            self._watch_reading(None)
             return
         seconds = self._seconds(self._part)
         if seconds is not None and (self.flow.read_paused or (self._part == "nothing" and self._answering)):
@@ -178,6 +186,8 @@ class _Limited(HttpToolsProtocol):
 
     def _watch_reading(self, left: int | None) -> None:
         """End a connection whose client reads nothing of its answer for too long; a slow one may go on."""
+        if self._reading is not None:
+            self._reading.cancel()
         now = self.transport.get_write_buffer_size()
         if left is not None and now >= left:
             self._metrics.ended("answer time")
