@@ -121,7 +121,7 @@ class LiveTrial:
         """What is known of every arm now; with an id, the stored decision that gave this unit its arm."""
         if id is None:
             return _explain_now(self.overview())
-        unit = self._connection.get(f"{self._path}/unit", {"unit": str(id)})
+        unit = self._connection.post(f"{self._path}/unit", {"unit": str(id)})
         return _explain_then(unit["decision"]["body"], unit["alpha"])
 
     def correct(

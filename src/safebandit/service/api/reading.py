@@ -11,6 +11,7 @@ from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
+from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.texts import check_text
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
@@ -66,10 +67,19 @@ def list_pending(
     return schemas.PendingAnswer(units=shown, next=shown[-1].round if len(found) > limit else None)
 
 
-@router.get("/trials/{trial}/unit")
+@router.get("/trials/{trial}/unit", deprecated=True)
 def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _: Auditor) -> schemas.UnitAnswer:
+    """A unit by an address that has its id, which proxies log: post it instead."""
+    return _unit(request.app.state.ledger, trial, unit)
+
+
+@router.post("/trials/{trial}/unit")
+def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: Auditor) -> schemas.UnitAnswer:
     """A unit, and the decision that gave it its arm, with all that it rested on."""
-    ledger = request.app.state.ledger
+    return _unit(request.app.state.ledger, trial, body.unit)
+
+
+def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
     found = ledger.unit(trial, check_text("a unit's id", unit))
     closed = listing.is_closed(ledger, trial)
     decision = schemas.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))

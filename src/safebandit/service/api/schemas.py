@@ -47,7 +47,7 @@ class NewTrial(Body):
 
 
 class Question(Body):
-    """Which unit asks for an arm."""
+    """Which unit asks for an arm, or is asked about."""
 
     unit: UnitId
 
