@@ -32,7 +32,7 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
         store = DatabaseStore(connection, name)
         everyone = list(store.units())
         shown = units_shown(now.units, delay)
-        number = next((unit.asked_at - 1 for unit in everyone if unit.round == shown + 1), now.number)
+        number = next((unit.asked_at - 1 for unit in everyone if unit.round > shown), now.number)
         last = store.event(number)
     past = _as_known(everyone, number)
     then = TrialState(name, now.settings)
