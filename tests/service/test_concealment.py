@@ -12,6 +12,7 @@ import pytest
 import safebandit as sb
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
+from safebandit.trials.allocator import Allocator
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.settings import Settings
 
@@ -182,12 +183,20 @@ def test_an_operator_reads_no_risk_in_the_reason_of_a_hold(served):
     assert served.get(path, role="viewer").json()["holding"] == why["operator"]
 
 
-def test_an_overview_draws_no_number_of_the_trial(served):
+def test_an_overview_draws_no_number_of_the_trial(served, monkeypatch):
     """What is shown of a gate that is drawn is a draw of its own: it does not tell what the next unit meets."""
     path = served.create("aside", arms=ARMS, policy="tsbu", seed=11)
     play(served, path, range(8))
     state = served.app.state.ledger.state("aside")
-    drawn = state.allocator.consider(state.round).indices
-    aside = state.allocator.consider(state.round, aside=state.decisions + 1).indices
-    assert (drawn != aside).any()
+    consider, aside = Allocator.consider, []
+
+    def noted(self, t, **named):
+        aside.append(named)
+        return consider(self, t, **named)
+
+    monkeypatch.setattr(Allocator, "consider", noted)
     assert served.get(path, role="auditor").status_code == 200
+    assert aside == [{"aside": state.decisions + 1}]
+    drawn, shown = consider(state.allocator, state.round), consider(state.allocator, state.round, **aside[0])
+    assert (drawn.indices != shown.indices).any()
+    assert state.allocator.decide(state.round).indices.tolist() == drawn.indices.tolist()
