@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from safebandit.trials.concealment import CONCEALED, show_event
 from safebandit.trials.record import Ledger
 
 from .helpers import COMMAND
@@ -157,7 +158,7 @@ def test_explain_gives_the_stored_decision_and_how_things_stand(knee):
     assert [float(row[-1]) for row in rows] == [
         content["arms"][arm]["propensity"] for arm in ("placebo", "low", "high")
     ]
-    assert json.loads(knee("explain", "knee", "p2", "--json").out) == stored.to_dict()
+    assert json.loads(knee("explain", "knee", "p2", "--json").out) == show_event(stored, closed=False)
     now = knee("explain", "knee").out
     assert now.count("permissible") >= 3
     assert "lower risk index" in now
@@ -244,6 +245,24 @@ def test_the_database_has_a_log_of_its_own(knee, command):
     assert forged.status == 1
     assert "is not what the database's own log gives" in forged.out.splitlines()[0]
     assert json.loads(knee("verify", "--json").out)["holds"] is False
+
+
+def test_what_tells_the_next_arms_is_printed_when_the_trial_is_closed(knee):
+    """The owner of the database can verify at any time, and have the whole export if it is asked for."""
+    new = json.loads(knee("new", "hip", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--json").out)
+    assert new["settings"]["seed"] == CONCEALED
+
+    def printed() -> str:
+        asked = (("log", "knee", "--json"), ("explain", "knee", "p2", "--json"), ("export", "knee", "--kind", "json"))
+        return "".join(knee(*arguments).out for arguments in asked)
+
+    words = [str(word) for event in events() for word in event.content.get("stream", []) if word >= 2**32]
+    assert words
+    assert not [word for word in words if word in printed()]
+    assert knee("verify", "knee").status == 0
+    assert words[0] in knee("export", "knee", "--kind", "json", "--whole").out
+    knee("close", "knee", "--reason", "done")
+    assert not [word for word in words if word not in printed()]
 
 
 def test_exports_go_to_a_file_or_to_stdout(knee):

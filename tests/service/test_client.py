@@ -100,6 +100,26 @@ def test_a_unit_is_explained_by_its_stored_decision(connect):
         live.explain("patient 2")
 
 
+def test_no_address_has_the_id_of_a_unit(connect):
+    sent = []
+
+    class Seen(Flaky):
+        def handle_request(self, request):
+            sent.append(str(request.url))
+            return super().handle_request(request)
+
+    live = new_trial(connect())
+    watched = sb.Client(live._connection.url, live._connection._http.headers["authorization"][7:], transport=Seen(()))
+    with watched:
+        mine = watched.trial(live.name)
+        mine.ask("Jane Doe")
+        mine.tell("Jane Doe", reward=1, risk=0)
+        assert mine.explain("Jane Doe").chosen is not None
+        mine.correct("Jane Doe", risk=1, reason="typing")
+    assert len(sent) == 4
+    assert "Jane" not in "".join(sent)
+
+
 def test_everything_else(connect):
     live = new_trial(connect(), title="A title")
     first, second = live.ask(1), live.ask()

@@ -59,6 +59,7 @@ def new(
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
+        from safebandit.trials.concealment import concealed_settings
         from safebandit.trials.engine import warm_up
         from safebandit.trials.settings import Settings
         from safebandit.trials.texts import check_name
@@ -72,7 +73,7 @@ def new(
         done = ledger.create(name, settings, actor=who)
     warm_up(settings)
     if json:
-        print_document({"trial": name, "event": done.event, "settings": settings.to_dict()})
+        print_document({"trial": name, "event": done.event, "settings": concealed_settings(settings.to_dict())})
     else:
         done_so = "created" if done.new else "there already, the same"
         typer.echo(f'{done_so} "{name}": {len(settings.arms)} arms, policy {settings.policy}')

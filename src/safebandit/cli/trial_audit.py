@@ -38,22 +38,25 @@ def log(
 ) -> None:
     """Print a trial's log, oldest first; without a trial, which trials were created and keys made, by whom."""
     with live_packages("trial"):
+        from safebandit.trials.concealment import show_event
         from safebandit.trials.descriptions import KINDS, REGISTERED, describe, describe_registered
     known = KINDS if name is not None else REGISTERED
     if kind is not None and kind not in known:
         raise TrialError(f"--kind must be one of {', '.join(known)}, got {kind!r}")
     with open_ledger(db) as ledger:
-        risks = () if name is None else ledger.state(name).settings.risks
+        state = None if name is None else ledger.state(name)
         events = ledger.registry() if name is None else read_events(ledger, name, after=after, kind=kind)
         wanted = (each for each in events if each.number > after and kind in (None, each.kind))
         found = list(itertools.islice(wanted, limit + 1))
     shown = found[:limit]
     if json:
-        print_document({"trial": name, "events": [event.to_dict() for event in shown], "more": len(found) > limit})
+        told = state is None or state.status == "closed"
+        listed = [show_event(event, closed=told) for event in shown]
+        print_document({"trial": name, "events": listed, "more": len(found) > limit})
         return
     table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
     for event in shown:
-        what = describe_registered(event) if name is None else describe(event, risks)
+        what = describe_registered(event) if state is None else describe(event, state.settings.risks)
         add(table, f"{event.number}", event.time, event.actor, event.kind, what)
     print_plain(table)
     if len(found) > limit:
@@ -117,16 +120,22 @@ def export(
     name: Name,
     out: Annotated[Path | None, typer.Option(help="The file: .csv, .parquet or .json.")] = None,
     kind: Annotated[str | None, typer.Option(help="csv, parquet or json; without --out, on stdout.")] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With what tells which arms come next, though the trial is not closed.")
+    ] = False,
     db: Database = DATABASE,
 ) -> None:
-    """Write a trial for other programs: one row per unit (csv, parquet), or the whole log (json)."""
+    """Write a trial for other programs: one row per unit (csv, parquet), or the log (json).
+
+    Until the trial is closed, the seed and the places in the random stream are left out.
+    """
     if out is None and kind is None:
         raise TrialError("an export needs a file or a kind; give --out units.csv, or --kind csv for stdout")
     chosen = kind if kind is not None or out is None else out.suffix.lower().removeprefix(".")
     with open_ledger(db) as ledger:
         from safebandit.trials.record.export import export as make
 
-        data = make(ledger, name, str(chosen))
+        data = make(ledger, name, str(chosen), whole=whole)
     if out is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -91,12 +91,14 @@ def explain(
     """Say why a unit was given its arm, as it was recorded then; without a unit, why each arm is permissible or not."""
     if unit is not None:
         with open_ledger(db) as ledger:
+            state = ledger.state(name)
             event = _decision(ledger, name, unit)
-            settings = ledger.state(name).settings
         if json:
-            print_document(event.to_dict())
+            from safebandit.trials.concealment import show_event
+
+            print_document(show_event(event, closed=state.status == "closed"))
         else:
-            _print_decision(event, settings)
+            _print_decision(event, state.settings)
         return
     found = _overview(db, name)
     if json:

@@ -86,10 +86,8 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap, lost and title."""
+        """Create a trial; `settings` are risks, pending_cap, lost and title. Without a seed nobody knows it."""
         listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
-        # Chosen here: the same request again is then the same trial.
-        seed = secrets.randbits(63) if seed is None else seed
         limits = alpha if isinstance(alpha, int | float) else list(alpha)
         body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}
         self._connection.post("/v1/trials", body)
@@ -123,7 +121,7 @@ class LiveTrial:
         """What is known of every arm now; with an id, the stored decision that gave this unit its arm."""
         if id is None:
             return _explain_now(self.overview())
-        unit = self._connection.get(f"{self._path}/unit", {"unit": str(id)})
+        unit = self._connection.post(f"{self._path}/unit", {"unit": str(id)})
         return _explain_then(unit["decision"]["body"], unit["alpha"])
 
     def correct(
@@ -169,9 +167,17 @@ class LiveTrial:
             at = page["next"]
 
     def verify(self, *, expected: str | None = None) -> dict[str, Any]:
-        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`."""
+        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`.
+
+        A long trial takes longer than `patience`: it is asked for again and again, until it is done.
+        """
         noted = {} if expected is None else {"expected": expected}
-        return dict(self._connection.get(f"{self._path}/verification", noted))
+        found: dict[str, Any] = {}
+        while "holds" not in found:
+            job = {"job": found["job"]} if found else {}
+            wait = {"wait": min(20.0, self._connection.patience / 2)}
+            found = dict(self._connection.get(f"{self._path}/verification", {**noted, **job, **wait}))
+        return found
 
 
 def _plain(risk: AnyRisk | None) -> Any:

@@ -24,6 +24,8 @@ class Metrics:
         self._decisions = Counter("decisions", "Decisions, by what was decided.", ["trial", "kind"], **kept)
         self._limited = Counter("rate_limited", "Requests refused with 429.", ["limit"], **kept)
         self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
+        self._connections = Gauge("connections", "Connections that are open.", multiprocess_mode="livesum", **kept)
+        self._ended = Counter("connections_ended", "Connections that a limit ended.", ["limit"], **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
@@ -41,6 +43,14 @@ class Metrics:
     def waiting(self, writes: int) -> None:
         """Note how many writes wait now."""
         self._queue.set(writes)
+
+    def connected(self, connections: int) -> None:
+        """Note how many connections are open now."""
+        self._connections.set(connections)
+
+    def ended(self, limit: str) -> None:
+        """Count a connection that was ended, by the limit that it came to."""
+        self._ended.labels(limit).inc()
 
     def text(self, pending: dict[str, int]) -> bytes:
         """All numbers as Prometheus reads them, with the units that are pending in the record now."""

@@ -82,9 +82,15 @@ class Allocator:
             self.arms,
         )  # fmt: skip
 
-    def consider(self, t: int) -> Decision:
-        """The decision of round t and all numbers behind it; nothing changes."""
+    def consider(self, t: int, *, aside: int | None = None) -> Decision:
+        """The decision of round t and all numbers behind it; nothing changes.
+
+        With `aside` it is made with random numbers of their own, as one of those that are drawn for the chances of
+        decision number `aside`: then it does not tell what is decided when a unit asks.
+        """
         before = self.memory.streams.copy()
+        if aside is not None:
+            self.memory.streams[:] = trial_streams(self.seed, aside, 1).policy
         decision = self.decide(t)
         self.memory.streams[:] = before
         return decision

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from safebandit.errors import TrialError
+from safebandit.trials.concealment import conceal_document, conceal_event
 from safebandit.trials.events import Event, canonical, read_json
 from safebandit.version import __version__
 
@@ -19,8 +20,11 @@ _HEAD = {"format", "trial", "software", "settings", "number", "hash", "stream", 
 _OF_VERSION_0_1_0 = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream", "bar"}
 
 
-def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -> str:
-    """The text of a trial of this name, with this state as a row of a table has it."""
+def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event], *, whole: bool = True) -> str:
+    """The text of a trial of this name, with this state as a row of a table has it.
+
+    Not `whole`: without the seed and the places in the random stream, which would tell which arms come next.
+    """
     state = json.loads(row["state"])
     head = {
         "format": FORMAT,
@@ -31,8 +35,9 @@ def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -
         "hash": row["hash"],
         "stream": state["position"],
     }
-    listed = ",\n".join(canonical(event._asdict()) for event in events)
-    return f'{canonical(head)[:-1]},"events":[\n{listed}\n]}}\n'
+    shown = head if whole else conceal_document(head)
+    listed = ",\n".join(canonical(event._asdict() if whole else conceal_event(event)) for event in events)
+    return f'{canonical(shown)[:-1]},"events":[\n{listed}\n]}}\n'
 
 
 def read_document(text: str) -> dict[str, Any]:
@@ -53,6 +58,11 @@ def read_document(text: str) -> dict[str, Any]:
         )
     if not set(head) >= _HEAD:
         raise TrialError(f"the saved trial lacks {', '.join(sorted(_HEAD - set(head)))}")
+    if "concealed" in head:
+        raise TrialError(
+            f"the export conceals {', '.join(head['concealed'])}, as its trial was not closed: it cannot go on from "
+            "here; safebandit.trials.concealment.check_concealed checks what it can, or export it when it is closed"
+        )
     return head
 
 

@@ -54,10 +54,6 @@ class Event(NamedTuple):
         except (TypeError, ValueError):
             return False
 
-    def to_dict(self) -> dict[str, Any]:
-        """For people and programs, the body as an object."""
-        return {**self._asdict(), "body": self.content}
-
 
 def link_problem(event: Event, *, trial: str, number: int, previous: str) -> str | None:
     """What is wrong with an event that should have this number and follow the one of this hash, if anything."""

@@ -122,6 +122,10 @@ class TrialState:
         if unit.arm in self.allocator.arms:
             self.allocator.give_up(self.allocator.arms.index(unit.arm), tuple(known))
 
+    def count(self, store: Store) -> None:
+        """Count all outcomes that a store has, by the settings in force now."""
+        self._count_anew(store)
+
     def _count_anew(self, store: Store) -> None:
         """Count all outcomes in the order in which they were told, by the settings in force now."""
         position = self.allocator.position

@@ -8,14 +8,6 @@ import sqlalchemy as sa
 from safebandit.trials.events import NOTHING, Event, now, seal
 from safebandit.trials.record import Ledger
 from safebandit.trials.record.database import REVISION, open_engine, registry
-from servers.postgres import Postgres
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    server = Postgres()
-    yield server
-    server.remove()
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,12 @@ def _line(name: str, status: str, text: str) -> TrialLine:
     )
 
 
+def is_closed(ledger: Ledger, trial: str) -> bool:
+    """Whether a trial is closed, for good; asked before anything of it is read that is concealed until then."""
+    with ledger.reading() as connection:
+        return bool(trial_row(connection, trial).status == "closed")
+
+
 def alpha_at(ledger: Ledger, trial: str, number: int) -> list[float]:
     """The limits that were in force when this event was written."""
     settled = events.c.kind.in_(["created", "amended"])

@@ -37,14 +37,17 @@ class NewTrial(Body):
     alpha: Annotated[Share | list[Share], Field(examples=[0.2])]
     risks: Annotated[list[ShortText] | None, Field(min_length=1, examples=[["toxicity"]])] = None
     policy: Annotated[ShortText | None, Field(examples=["tsbu"])] = None
-    seed: Annotated[int | None, Field(ge=0, lt=2**63, examples=[1])] = None
+    seed: Annotated[
+        int | None,
+        Field(ge=0, lt=2**63, description="Who knows it can tell which arms come: leave it out."),
+    ] = None
     pending_cap: Annotated[int, Field(ge=1, le=10**6)] = 1
     lost: Annotated[str, Field(pattern="^(harm|ignore)$")] = "harm"
     title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
 
 
 class Question(Body):
-    """Which unit asks for an arm."""
+    """Which unit asks for an arm, or is asked about."""
 
     unit: UnitId
 
@@ -198,7 +201,8 @@ class EventAnswer(Answer):
     kind: str
     body: dict[str, Any]
     previous: str
-    hash: str
+    hash: Annotated[str, Field(description="Of the whole body, the concealed parts too.")]
+    concealed: Annotated[list[str], Field(description="Parts of the body that are told when the trial is closed.")]
 
 
 class LogAnswer(Answer):
@@ -251,6 +255,14 @@ class VerificationAnswer(Answer):
     problem: str | None
     misdated: Annotated[int, Field(description="Events whose time the clock did not give: it said an earlier one.")]
     after: Annotated[int | None, Field(description="Events that came after the one whose hash was expected.")]
+
+
+class VerifyingAnswer(Answer):
+    """A verification that goes on; asked for again with its `job`, it answers when it is done."""
+
+    job: Annotated[str, Field(examples=["0123456789abcdef"])]
+    read: Annotated[int, Field(description="Events read so far.")]
+    events: int
 
 
 class KeyAnswer(Answer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
@@ -61,7 +63,9 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
 
     # Compiling takes seconds, and not in the thread that writes: others would wait.
     settings = await asyncio.to_thread(prepare)
-    return await _receipt(request, response, name, lambda each: each.create(name, settings, actor=key.actor))
+    chosen = body.seed is not None
+    work = functools.partial(Transaction.create, name=name, settings=settings, actor=key.actor, any_seed=not chosen)
+    return await _receipt(request, response, name, work)
 
 
 @router.post(
@@ -77,6 +81,8 @@ async def ask(
     if given.new:
         request.app.state.metrics.decided(trial, held=given.held)
     response.status_code = 201 if given.new and not given.held else 200
+    if not key.may("read"):
+        given = given._replace(why=without_numbers(given.why))
     return AllocationAnswer.model_validate(given)
 
 

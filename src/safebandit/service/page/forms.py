@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-import threading
 from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -20,9 +20,10 @@ from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
+from safebandit.trials.answers import Allocation
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
-from safebandit.trials.record.verification import verify
 from safebandit.trials.settings import Settings
 from safebandit.trials.texts import check_name, read_unit_id
 
@@ -30,8 +31,8 @@ from safebandit.trials.texts import check_name, read_unit_id
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
 Work = Callable[[Transaction], Any]
 Form = Annotated[FormData, Depends(read_form)]
-# A long log takes minutes to recompute: one at a time, or clicks would use up the service.
-_verifying = threading.Lock()
+# So long a page waits for a verification; then it says how far it is.
+VERIFY_SECONDS = 20.0
 
 
 @router.post("/trials")
@@ -126,6 +127,12 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
     return _do(request, key, trial, "amend", form, read)
 
 
+@router.post("/trials/{trial}/units")
+def find_unit(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
+    """Look for a unit, by an id that stands in no address."""
+    return screens.units_screen(request, key, trial, unit=text(form, "unit").strip())
+
+
 @router.post("/trials/{trial}/{change}")
 def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, form: Form) -> Response:
     """Pause, resume or close a trial."""
@@ -140,17 +147,14 @@ def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, 
 
 
 @router.post("/trials/{trial}/log/verify")
-def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
-    """Recompute a trial from its first event on, and say whether the record holds."""
-    ledger = request.app.state.ledger
-    head = views.head(ledger, trial)
-    if not _verifying.acquire(blocking=False):
-        raise RefusedError(429, "a record is being verified already; wait until that is done")
-    try:
-        found = verify(ledger, trial, expected=text(form, "expected").strip() or None)
-    finally:
-        _verifying.release()
-    return render(request, "verified.html", key=key, head=head, found=found)
+async def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
+    """Recompute a trial from its first event on, and say whether the record holds, or how far it is."""
+    jobs = request.app.state.verifications
+    head = await asyncio.to_thread(views.head, request.app.state.ledger, trial)
+    expected = text(form, "expected").strip()
+    job = jobs.job(trial, expected=expected or None, id=text(form, "job"))
+    found = await jobs.wait(job, VERIFY_SECONDS)
+    return render(request, "verified.html", key=key, head=head, found=found, job=job, expected=expected)
 
 
 @router.post("/keys")
@@ -183,10 +187,10 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     except SafebanditError as problem:
         sent = Sent(form, str(problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
-    if form == "ask":
-        query = {"done": form, "unit": text(typed, "unit").strip()}
-    else:
-        query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
+    if isinstance(done, Allocation) and (done.held or not done.new):
+        # Nothing was written that an address could name: said at once, and asked again it is the same.
+        return screens.trial_screen(request, key, trial, sent=_given(key, done))
+    query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
     return go(f"/trials/{trial}?{urlencode(query)}#{form}")
 
 
@@ -204,6 +208,18 @@ def _is_new(request: Request, trial: str, unit: str) -> bool:
         # An id that cannot be one is refused when it is asked for.
         return False
     return False
+
+
+def given_words(unit: str, arm: str) -> str:
+    """What a desk is told of a unit that has its arm."""
+    return f"Unit {unit} gets: {arm}"
+
+
+def _given(key: Key, done: Allocation) -> Sent:
+    if done.arm is not None:
+        return Sent("ask", given_words(done.unit, done.arm))
+    why = done.why if key.may("read") else without_numbers(done.why)
+    return Sent("ask", f"Unit {done.unit} gets no arm: {why}.", True, {"unit": done.unit})
 
 
 def _write(request: Request, trial: str, work: Work) -> Any:

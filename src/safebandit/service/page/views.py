@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from safebandit.errors import NotFoundError
 from safebandit.service.page.charts import AllocationOverTime
 from safebandit.trials.events import Event
 from safebandit.trials.record.database import events, trials, units
@@ -52,6 +51,7 @@ class Waiting(NamedTuple):
     round: int
     asked: str
     missing: str
+    event: int
 
 
 class Glance(NamedTuple):
@@ -128,6 +128,11 @@ def glance_at(ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
     return _kept.setdefault(ledger, Glances()).at(ledger, seen, fresh=fresh)
 
 
+def past_glance(ledger: Ledger, seen: Overview) -> Glance:
+    """A trial at a glance as it was when its overview is of."""
+    return Glance(seen, allocation(ledger, seen.name, seen))
+
+
 def allocation(ledger: Ledger, name: str, seen: Overview) -> AllocationOverTime:
     """How many units each arm was given, block by block, counted by the database."""
     block = block_size(seen.units)
@@ -165,7 +170,7 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
     """Units whose outcomes are waited for, the longest first; those that `asker` asked for, if one is given."""
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = (
-        sa.select(units.c.id, units.c.arm, units.c.round, units.c.outcome, events.c.time)
+        sa.select(units.c.id, units.c.arm, units.c.round, units.c.outcome, units.c.asked_at, events.c.time)
         .join(events, asked)
         .where(units.c.trial == seen.name, units.c.pending == sa.true())
         .order_by(units.c.round)
@@ -176,7 +181,7 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
     names = ["reward", *seen.settings.risks]
     with ledger.reading() as connection:
         return [
-            Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome))
+            Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome), row.asked_at)
             for row in connection.execute(wanted)
         ]
 
@@ -205,11 +210,3 @@ def log(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> l
         wanted = wanted.where(events.c.number < before)
     with ledger.reading() as connection:
         return [Event(*row) for row in connection.execute(wanted)]
-
-
-def arm_of(ledger: Ledger, name: str, unit: str) -> str | None:
-    """The arm that a unit was given, if it was."""
-    try:
-        return ledger.unit(name, unit).arm
-    except NotFoundError:
-        return None

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
 from safebandit.errors import DamagedError, RecordError
-from safebandit.trials.record.sqlite_file import LOCK_SECONDS, is_read_only, open_file
+from safebandit.trials.record.sqlite_file import is_read_only, open_file
 
 # The migration that this code needs.
 REVISION = "0003"
@@ -137,10 +137,9 @@ def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
     if url.drivername == "sqlite":
         engine = open_file(url, create=create)
     else:
-        # Whatever the server's own setting is, a commit waits for the disk.
-        options = f"-c lock_timeout={LOCK_SECONDS * 1000} -c synchronous_commit=on"
-        waits: dict[str, Any] = {"connect_timeout": 10, "options": options}
-        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=waits, hide_parameters=True)
+        from safebandit.trials.record.postgres import open_postgres
+
+        engine = open_postgres(url)
     try:
         with database_errors():
             _bring_up_to_date(engine)
@@ -198,4 +197,13 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, REVISION)
+        with _as_long_as_it_takes(connection):
+            command.upgrade(config, REVISION)
+
+
+def _as_long_as_it_takes(connection: sa.Connection) -> contextlib.AbstractContextManager[None]:
+    if connection.dialect.name == "sqlite":
+        return contextlib.nullcontext()
+    from safebandit.trials.record.postgres import without_limits
+
+    return without_limits(connection)

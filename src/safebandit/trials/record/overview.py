@@ -5,15 +5,17 @@ and why, what theory expects; never which arm the next unit gets.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.explanation import gate_words
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.past import state_before
 from safebandit.trials.state import TrialState
 
 if TYPE_CHECKING:
@@ -93,13 +95,25 @@ class Overview:
         return asdict(self)
 
 
-def overview(ledger: Ledger, name: str) -> Overview:
-    """What can be said of a trial now."""
+def overview(ledger: Ledger, name: str, *, delay: int = 0) -> Overview:
+    """What can be said of a trial now; with a `delay`, of its sums as they were at least so many units ago."""
     state = ledger.state(name)
     plays = ledger.plays(name)
+    now = _overview(ledger, state, plays)
+    if delay == 0 or state.status == "closed":
+        return now
+    past = state_before(ledger, name, delay=delay)
+    then = _overview(ledger, *past)
+    # That no arm is given is known to all who ask; the numbers behind it are not.
+    why = None if now.holding is None else without_numbers(now.holding)
+    return replace(then, holding=why, red=now.red)
+
+
+def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overview:
+    name = state.name
     settings, allocator = state.settings, state.allocator
     chances = allocator.chances(state.round, state.decisions + 1)
-    decision = allocator.consider(state.round)
+    decision = allocator.consider(state.round, aside=state.decisions + 1)
     told = 1.0 not in chances.arms
     shares = chances.arms if told else (None,) * len(chances.arms)
     intervals = credible_intervals(allocator.memory.quantities[0])

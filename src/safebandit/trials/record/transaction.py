@@ -30,8 +30,11 @@ class Transaction:
         self._stores: dict[str, DatabaseStore] = {}
         self._created: list[str] = []
 
-    def create(self, name: str, settings: Settings, *, actor: str) -> Receipt:
-        """Begin a trial; the same again changes nothing, another one of this name is refused."""
+    def create(self, name: str, settings: Settings, *, actor: str, any_seed: bool = False) -> Receipt:
+        """Begin a trial; the same again changes nothing, another one of this name is refused.
+
+        `any_seed`: nobody chose the seed, so one that has another is the same trial.
+        """
         check_name(name)
         check_text("actor", actor)
         check_beginning(settings)
@@ -42,7 +45,8 @@ class Transaction:
             self._created.append(name)
             return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
         there = self.trial(name)
-        if there.store.event(1).content["settings"] == settings.to_dict():
+        begun = there.store.event(1).content["settings"]
+        if {**begun, **({"seed": settings.seed} if any_seed else {})} == settings.to_dict():
             return Receipt(there.state.number, False)
         raise ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
 
