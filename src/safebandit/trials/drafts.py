@@ -9,7 +9,7 @@ from typing import Any
 from safebandit.core.policies import WAIT, Decision
 from safebandit.errors import ConflictError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import Chances, Position
+from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.settings import Settings
@@ -18,22 +18,28 @@ from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
+# How chances were noted that do not count the decision itself.
+DRAWS_ALONE = f"estimated from {CHANCE_DRAWS} draws"
+
 
 def create(settings: Settings) -> Draft:
     """The first event of a trial."""
     return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 
-def ask(state: TrialState, unit: str) -> Draft:
+def ask(state: TrialState, unit: str, *, count_decision: bool = True) -> Draft:
     """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
 
-    The trial's random numbers move on; everything else changes when the event is applied.
+    The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
+    from draws, the decision is one of them; older logs did not count it.
     """
     check_open(state)
     allocator = state.allocator
     before = allocator.position
     chances = allocator.chances(state.round, state.decisions + 1)
     decision = allocator.decide(state.round)
+    if count_decision:
+        chances = chances.counting(decision.k)
     body = {
         "unit": unit,
         "round": state.round,
@@ -63,7 +69,7 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
     return {
         "why": allocator.reason_of(decision),
         "arms": arms,
-        "propensities": "exact" if chances.exact else f"estimated from {chances.draws} draws",
+        "propensities": _how_known(chances),
         "held_propensity": chances.held,
         "version": state.version,
         "policy": state.settings.policy,
@@ -71,6 +77,16 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
         "formulas": formulas_hash(),
         "stream": list(before),
     }
+
+
+def _how_known(chances: Chances) -> str:
+    if chances.exact:
+        return "exact"
+    return (
+        DRAWS_ALONE
+        if chances.draws == CHANCE_DRAWS
+        else f"estimated from {chances.draws} draws, this decision among them"
+    )
 
 
 def recount(state: TrialState) -> Draft:

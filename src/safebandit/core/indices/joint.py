@@ -15,7 +15,10 @@ from safebandit.core.indices.kl import Level, budget
 from safebandit.core.streams import Stream
 
 
-@described("U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }", "ours: section 4, the lower bound's sum")
+@described(
+    "U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }, the mean where the evidence is above gamma_t",
+    "ours: the lower bound's sum",
+)
 class JointUpper(NamedTuple):
     """KL-UCB with what the evidence against the arm's safety leaves of the budget; never looser than `KLUpper`."""
 
