@@ -1,6 +1,7 @@
 """Joint sampling by the bar: the arm of the largest draw once tested, without drawing or testing every arm.
 
-What it buys: joint-ts plays 1.7 times as many rounds a second with five arms, and twenty times as many with a thousand.
+What it buys: joint-ts plays 1.7 times as many rounds a second with five arms, and twenty times as many with a thousand;
+joint-dirichlet, whose tests cost more than its draws, six and two hundred times.
 """
 
 from __future__ import annotations
