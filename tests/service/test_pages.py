@@ -144,7 +144,9 @@ def test_a_new_unit_is_asked_about_before_it_is_given_an_arm(service, sign_in):
         assert service.ledger.state("enrolling").number == before
     assert ask(new="brand-new").status_code == 303
     assert service.ledger.unit("enrolling", "brand-new").round == 1
-    assert ask().status_code == 303
+    again = ask()
+    assert again.status_code == 200
+    assert "Unit brand-new gets: " in again.text
     assert service.ledger.state("enrolling").number == before + 1
 
 

@@ -146,13 +146,15 @@ def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
     if known:
         return None
     if place.key_file is None:
-        return (
-            f"first key (admin), shown once: {keys.create(FIRST_KEY, 'admin', days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]}"
-        )
+        return f"first key (admin), shown once: {_make_first(keys)}"
     # The file first: a key that cannot be kept anywhere must not be made.
     with _private_file(place.key_file) as file:
-        file.write(keys.create(FIRST_KEY, "admin", days=FIRST_KEY_DAYS, actor=SOFTWARE)[1] + "\n")
+        file.write(f"{_make_first(keys)}\n")
     return f"first key (admin) is in {place.key_file}"
+
+
+def _make_first(keys: Keys) -> str:
+    return keys.create(FIRST_KEY, "admin", days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]
 
 
 def _private_file(path: Path) -> TextIO:

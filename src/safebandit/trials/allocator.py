@@ -36,7 +36,24 @@ class Chances(NamedTuple):
     @property
     def how(self) -> str:
         """How they are known, in words."""
-        return f"estimated from {self.draws} draws" if self.draws else "exact"
+        if self.draws == 0:
+            return "exact"
+        counted = "" if self.draws == CHANCE_DRAWS else ", this decision among them"
+        return f"estimated from {self.draws} draws{counted}"
+
+    def counting(self, k: int) -> Chances:
+        """The chances with the decision for arm k (negative: none) as one more draw, which it is.
+
+        So an arm that is given never has a chance of 0. And its inverse is the right weight: where p is the chance of
+        arm k, P(k is given) E[1 / share | k is given] = 1 - (1 - p)^(draws + 1), which is 1 but for rare arms.
+        """
+        if self.draws == 0:
+            return self
+        counts = [round(share * self.draws) for share in (*self.arms, self.held)]
+        counts[k if k >= 0 else -1] += 1
+        draws = self.draws + 1
+        *arms, held = (count / draws for count in counts)
+        return Chances(tuple(arms), held, draws)
 
 
 class Allocator:

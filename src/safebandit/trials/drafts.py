@@ -9,7 +9,7 @@ from typing import Any
 from safebandit.core.policies import WAIT, Decision
 from safebandit.errors import ConflictError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import Chances, Position
+from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.settings import Settings
@@ -17,6 +17,9 @@ from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
+
+# How chances were noted that do not count the decision itself.
+DRAWS_ALONE = f"estimated from {CHANCE_DRAWS} draws"
 
 
 def create(settings: Settings) -> Draft:
@@ -30,16 +33,19 @@ def check_beginning(settings: Settings) -> None:
         raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
 
 
-def ask(state: TrialState, unit: str) -> Draft:
+def ask(state: TrialState, unit: str, *, count_decision: bool = True) -> Draft:
     """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
 
-    The trial's random numbers move on; everything else changes when the event is applied.
+    The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
+    from draws, the decision is one of them; older logs did not count it.
     """
     check_open(state)
     allocator = state.allocator
     before = allocator.position
     chances = allocator.chances(state.round, state.decisions + 1)
     decision = allocator.decide(state.round)
+    if count_decision:
+        chances = chances.counting(decision.k)
     body = {
         "unit": unit,
         "round": state.round,

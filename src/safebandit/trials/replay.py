@@ -213,7 +213,8 @@ class Replay:
         if self.certain and not older and state.allocator.position != words:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
         state.allocator.position = words
-        draft = drafts.ask(state, content["unit"])
+        alone = content.get("propensities") == drafts.DRAWS_ALONE
+        draft = drafts.ask(state, content["unit"], count_decision=not alone)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older
@@ -259,7 +260,8 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     older = event.kind in DECISIONS and version_0_1_0.decided(content)
     if older:
         mine = version_0_1_0.as_noted(mine, content)
-    if older or content.get("software", __version__) != __version__:
+    made_by = (content.get("software", __version__), content.get("formulas", formulas_hash()))
+    if older or made_by != (__version__, formulas_hash()):
         # Another version may say the same in other words, or say more.
         mine = {key: value for key, value in mine.items() if key in content}
         mine |= {key: content[key] for key in ("why",) if key in content}
