@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safebandit import Instance, Result, instance_by_name, simulate
 from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
-from safebandit.simulation.tails import LEAST, tail_index
+from safebandit.simulation.tail_index import LEAST, tail_index
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "gates.md"
