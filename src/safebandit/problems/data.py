@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import InstanceError, suggest
+from safebandit.names import read_name
 from safebandit.problems.limits import list_risk_names
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def _read_table(data: Any) -> pd.DataFrame:
         raise InstanceError("the data have no rows; give at least one outcome per arm")
     if table["arm"].isna().any():
         raise InstanceError(f"every row needs an arm, row {int(table['arm'].isna().argmax()) + 1} has none")
+    spelt = {arm: read_name("an arm's name", str(arm), InstanceError) for arm in set(table["arm"])}
+    table["arm"] = table["arm"].map(spelt)
     return table
 
 

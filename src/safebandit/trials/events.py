@@ -12,6 +12,11 @@ from typing import Any, NamedTuple
 NOTHING = "0" * 64
 
 
+# The kinds of event in which a unit was given no arm, and why none could be.
+NO_ARM = {"held": "no arm is permissible", "waiting": "waiting for outcomes"}
+DECISIONS = ("asked", *NO_ARM)
+
+
 class Draft(NamedTuple):
     """An event before it has a number: its kind and its body."""
 
@@ -44,6 +49,14 @@ class Event(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """For people and programs, the body as an object."""
         return {**self._asdict(), "body": self.content}
+
+
+def kind_of(kind: str, content: Mapping[str, Any]) -> str:
+    """The kind of an event as it is written now.
+
+    Before, `held` stood for a unit that waits for outcomes, too, and the event's `cause` told them apart.
+    """
+    return "waiting" if kind == "held" and content.get("cause") == NO_ARM["waiting"] else kind
 
 
 def hash_of(fields: tuple[Any, ...]) -> str:

@@ -23,7 +23,7 @@ from safebandit.errors import InstanceError, SimulationError
 from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
 from safebandit.simulation.simulate import default_workers
-from safebandit.trials.settings import Settings
+from safebandit.trials.settings import Settings, fitting_cap
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_UNITS = 10**7
 # Runs of one chunk: about so many units, so that progress moves and Ctrl-C is soon heard.
 CHUNK_UNITS = 200_000
+# More units than this part of all that wait because of the cap are worth a warning.
+MANY = 0.1
 STATISTICS = ("mean", "se", "q05", "q95")
 # The totals as tables name them.
 WORDS = {
@@ -108,6 +110,23 @@ class Rehearsal:
         """How many units had an arm when the trial first held because none was permissible, in the runs that did."""
         after = self._column("held_after")
         return _statistics(after[after >= 0]) if (after >= 0).any() else None
+
+    def warning(self) -> str | None:
+        """What to say where many units wait because of the pending cap, with the remedy; None where they do not.
+
+        It is counted in the runs that never held: there nobody waits for another reason.
+        """
+        cap, units = self.settings.pending_cap, self.scenario.units
+        free = self._column("held_after") < 0
+        waited = float(self._column("waited")[free].mean()) / units if free.any() else 0.0
+        if waited <= MANY:
+            return None
+        better = max(fitting_cap(self.scenario.risk_delay, len(self.settings.active)), 2 * cap)
+        return (
+            f"{waited:.0%} of the units wait because at most {cap} of an arm may while nothing is known of it; with "
+            f"such delays a pending cap of {better} fits (trial amend --pending-cap {better}), at the price of more "
+            "units on untested arms"
+        )
 
     def table(self) -> pd.DataFrame:
         """A row per quantity: mean, standard error, 5 % and 95 % quantiles over the runs."""

@@ -12,7 +12,6 @@ from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.record.overview import overview
 from safebandit.trials.record.verification import verify
-from safebandit.trials.texts import check_text
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -66,7 +65,7 @@ def list_pending(
 def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _: Auditor) -> schemas.UnitAnswer:
     """A unit, and the decision that gave it its arm, with all that it rested on."""
     ledger = request.app.state.ledger
-    found = ledger.unit(trial, check_text("a unit's id", unit))
+    found = ledger.unit(trial, unit)
     decision = schemas.EventAnswer(**ledger.event(trial, found.asked_at).to_dict())
     reward, *risks = found.outcome
     return schemas.UnitAnswer(
@@ -74,7 +73,8 @@ def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _
         arm=found.arm,
         round=found.round,
         pending=found.pending,
-        given_up=found.lost_at is not None,
+        given_up=found.lost_at is not None and found.voided_at is None,
+        void=found.voided_at is not None,
         reward=reward,
         risk=dict(zip(ledger.state(trial).settings.risks, risks, strict=True)),
         alpha=listing.alpha_at(ledger, trial, found.asked_at),

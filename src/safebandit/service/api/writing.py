@@ -66,16 +66,17 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
 @router.post(
     "/trials/{trial}/units",
     status_code=201,
-    responses={200: {"model": AllocationAnswer, "description": "It has an arm already, or the trial holds."}},
+    responses={200: {"model": AllocationAnswer, "description": "It has an arm already, or there is none to give."}},
 )
 async def ask(
     trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
 ) -> AllocationAnswer:
-    """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or the trial holds."""
+    """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
     if given.new:
-        request.app.state.metrics.decided(trial, held=given.held)
-    response.status_code = 201 if given.new and not given.held else 200
+        kind = "held" if given.held else "waiting" if given.waiting else "asked"
+        request.app.state.metrics.decided(trial, kind)
+    response.status_code = 201 if given.new and given.arm is not None else 200
     return AllocationAnswer.model_validate(given)
 
 
@@ -107,11 +108,20 @@ async def give_up(
     return await _receipt(request, response, trial, work)
 
 
+@router.post("/trials/{trial}/voided", status_code=201, responses=_SAME_AGAIN)
+async def void(
+    trial: TrialInPath, body: schemas.Voided, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Count a unit that never got its arm as nothing; its id cannot be used again."""
+    work = _to(trial, Engine.void, body.unit, reason=body.reason, actor=key.actor)
+    return await _receipt(request, response, trial, work)
+
+
 @router.post("/trials/{trial}/amendments", status_code=201)
 async def amend(
     trial: TrialInPath, body: schemas.Amendment, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
-    """Change alpha, policy, arms or the cap of pending units from now on."""
+    """Change alpha, policy, arms, the cap of pending units or the pattern of ids from now on."""
     changes = body.model_dump(exclude={"reason"})
     ledger = request.app.state.ledger
     await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))

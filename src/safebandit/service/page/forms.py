@@ -39,16 +39,17 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
     """Create a trial."""
     try:
         name = check_name(text(form, "name").strip())
-        cap = whole(form, "pending_cap", "pending units per arm")
         settings = Settings.read(
             lines(form, "arms"),
             numbers(form, "alpha"),
             risks=lines(form, "risks") or None,
             policy=text(form, "policy").strip() or None,
             seed=whole(form, "seed", "seed"),
-            pending_cap=1 if cap is None else cap,
+            pending_cap=whole(form, "pending_cap", "pending units per arm"),
+            delay=whole(form, "delay", "delay") or 0,
             lost=text(form, "lost") or "harm",
             title=text(form, "title").strip(),
+            ids=text(form, "ids").strip(),
         )
         warm_up(settings)
         _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
@@ -63,8 +64,7 @@ def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Respons
     """Ask for a unit's arm."""
 
     def read() -> Work:
-        # A blank that was typed by chance must not make another unit of the same one.
-        unit = text(form, "unit").strip()
+        unit = text(form, "unit")
         return lambda writing: writing.trial(trial).ask(unit, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
@@ -103,6 +103,17 @@ def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
     return _do(request, key, trial, "give-up", form, read)
 
 
+@router.post("/trials/{trial}/void")
+def void(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
+    """Count a unit that never got its arm as nothing."""
+
+    def read() -> Work:
+        unit, reason = text(form, "unit"), text(form, "reason")
+        return lambda writing: writing.trial(trial).void(unit, reason=reason, actor=key.actor)
+
+    return _do(request, key, trial, "void", form, read)
+
+
 @router.post("/trials/{trial}/amend")
 def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Change settings from now on; a field that was left empty stays as it is."""
@@ -115,6 +126,7 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "add": lines(form, "add"),
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
+            "ids": text(form, "ids").strip() or None,
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
@@ -180,7 +192,7 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
         sent = Sent(form, str(problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
     if form == "ask":
-        query = {"done": form, "unit": text(typed, "unit").strip()}
+        query = {"done": form, "unit": done.unit}
     else:
         query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
     return go(f"/trials/{trial}?{urlencode(query)}#{form}")

@@ -25,7 +25,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
 _OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
 # What those who may ask but not read the log are shown again of what they did.
-_DESK = ("asked", "held", "told")
+_DESK = ("asked", "held", "waiting", "told")
 
 
 @router.get("/sign-in")
@@ -157,7 +157,8 @@ def _given(ledger: Ledger, trial: str, unit: str) -> Sent:
     arm = views.arm_of(ledger, trial, unit)
     if arm is not None:
         return Sent("ask", f"Unit {unit} gets: {arm}")
-    why = views.head(ledger, trial).holding or "it was not asked for"
+    head = views.head(ledger, trial)
+    why = head.holding or head.waiting or "it was not asked for"
     return Sent("ask", f"Unit {unit} gets no arm: {why}.", True, {"unit": unit})
 
 

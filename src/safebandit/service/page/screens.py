@@ -108,7 +108,7 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
 def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
     seen, allocation = glance
     if not single:
-        allocation = views.without_last_part(allocation, seen.units)
+        allocation = views.without_last_part(allocation, seen.rounds)
     allocation = charts.bounded(allocation)
     arms = seen.arms
     if len(arms) > MOST_ARMS:
@@ -118,7 +118,7 @@ def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
         "arms": arms,
         "shares": charts.allocation_panel(allocation, seen.arms),
         "allocation": allocation,
-        "spans": allocation.spans(seen.units),
+        "spans": allocation.spans(seen.rounds),
         "counts": list(zip(*allocation.arms.values(), strict=True)),
         "panels": [charts.reward_panel(seen), *charts.risk_panels(seen)],
         "chances": chances_shown(seen),
@@ -148,8 +148,8 @@ def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
     if seen is not None and not any(arm.permissible for arm in seen.arms):
         reasons = "; ".join(f"{arm.arm}: {arm.why}" for arm in [arm for arm in seen.arms if arm.active][:5])
         return Hold(True, "No arm is permissible at present", reasons)
-    if head.holding:
-        return Hold(False, "Waiting for outcomes", _sentence(f"{head.holding}; tell those first"))
+    if head.waiting:
+        return Hold(False, "Waiting for outcomes", _sentence(f"{head.waiting}; tell those first"))
     return None
 
 

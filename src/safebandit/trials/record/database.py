@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL, make_url
 from safebandit.errors import RecordError
 
 # The migration that this code needs.
-REVISION = "0002"
+REVISION = "0004"
 # How long a transaction waits for another one's lock.
 LOCK_SECONDS = 15
 
@@ -63,6 +63,7 @@ units = sa.Table(
     sa.Column("told_at", sa.Text, nullable=False),
     sa.Column("lost_at", sa.BigInteger),
     sa.Column("pending", sa.Boolean, nullable=False),
+    sa.Column("voided_at", sa.BigInteger),
     sa.UniqueConstraint("trial", "round", name="one_unit_per_round"),
 )
 sa.Index(

@@ -29,9 +29,9 @@ def export(ledger: Ledger, name: str, kind: str) -> bytes:
     """The bytes of a file.
 
     csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
-    the propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @
-    or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
-    says; `Trial.from_json` reads it.
+    void (it never got its arm, and counts as nothing), the propensity of the arm that it was given, and the version of
+    the settings. In csv a text that begins with = + - @ or an apostrophe has an apostrophe before it. json is the
+    settings and the log, as `safebandit.trials.document` says; `Trial.from_json` reads it.
     """
     if kind not in KINDS:
         raise TrialError(f"a trial is exported as one of {', '.join(KINDS)}, got {str(kind)[:80]!r}")
@@ -52,7 +52,8 @@ def _table(ledger: Ledger, name: str) -> pa.Table:
     with ledger.reading() as connection:
         row = trial_row(connection, name)
         settings = Settings.from_dict(json.loads(row.state)["settings"])
-        fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending)
+        fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
+                  units.c.voided_at)  # fmt: skip
         asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
         wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
         ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
@@ -80,6 +81,7 @@ def _schema(risks: tuple[str, ...], about: dict[str, str]) -> pa.Schema:
         *((name, pa.float64()) for name in named),
         ("given_up", pa.bool_()),
         ("pending", pa.bool_()),
+        ("void", pa.bool_()),
         ("propensity", pa.float64()),
         ("version", pa.int64()),
     ]
@@ -90,7 +92,8 @@ def _row(row: Any) -> tuple[Any, ...]:
     decision = json.loads(row.body)
     propensity = decision["arms"][row.arm]["propensity"]
     outcome = json.loads(row.outcome)
-    given_up = row.lost_at is not None
+    void = row.voided_at is not None
+    given_up = row.lost_at is not None and not void
     return (
         row.id,
         row.round,
@@ -99,6 +102,7 @@ def _row(row: Any) -> tuple[Any, ...]:
         *outcome,
         given_up,
         bool(row.pending),
+        void,
         propensity,
         decision["version"],
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.engine import find_unit
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
@@ -111,8 +113,13 @@ class Ledger:
         with self.writing() as transaction:
             return transaction.trial(name).give_up(unit, reason=reason, actor=actor or local_actor())
 
+    def void(self, name: str, unit: str | int, *, reason: str, actor: str | None = None) -> Receipt:
+        """Count a unit that never got its arm as nothing; its id cannot be used again."""
+        with self.writing() as transaction:
+            return transaction.trial(name).void(unit, reason=reason, actor=actor or local_actor())
+
     def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
         with self.writing() as transaction:
             return transaction.trial(name).amend(reason=reason, actor=actor or local_actor(), **changes)
 
@@ -132,16 +139,17 @@ class Ledger:
             return load_state(connection, name)
 
     def plays(self, name: str) -> dict[str, int]:
-        """How many units each arm was given, withdrawn ones too."""
-        counted = sa.select(units.c.arm, sa.func.count()).where(units.c.trial == name).group_by(units.c.arm)
+        """How many units each arm was given, withdrawn arms too; those that were voided are none."""
+        counting = units.c.trial == name, units.c.voided_at.is_(None)
+        counted = sa.select(units.c.arm, sa.func.count()).where(*counting).group_by(units.c.arm)
         with self.reading() as connection:
             return {row[0]: row[1] for row in connection.execute(counted)}
 
     def unit(self, name: str, id: str) -> Unit:
-        """What is known of a unit."""
+        """What is known of a unit, however its id is typed."""
         with self.reading() as connection:
-            trial_row(connection, name)
-            unit = DatabaseStore(connection, name).unit(id)
+            aliases = json.loads(trial_row(connection, name).state).get("aliases", {})
+            unit = find_unit(aliases, DatabaseStore(connection, name), id)
         if unit is None:
             raise NotFoundError(f'trial "{name}" has no unit {id!r}')
         return unit
