@@ -65,22 +65,22 @@ def test_the_arm_is_alone_on_stdout_and_asking_again_gives_it_again(desk):
     assert {event.actor for event in events()} == {getpass.getuser()}
 
 
-def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
+def test_no_arm_has_a_status_of_its_own_and_nothing_on_stdout(desk):
     desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--seed", "1")
     for unit in ("1", "2"):
         assert desk("ask", "knee", unit).status == 0
     held = desk("ask", "knee", "3")
     assert (held.status, held.out) == (3, "")
-    assert held.err == "hold: every arm that may be given waits for outcomes of units already given it\n"
+    assert held.err == "waiting: every arm that may be given waits for outcomes of units already given it\n"
     as_json = desk("ask", "knee", "3", "--json")
     assert as_json.status == 3
     assert as_json.err == ""
     document = json.loads(as_json.out)
-    assert (document["arm"], document["held"], document["unit"]) == (None, True, "3")
+    assert (document["arm"], document["held"], document["waiting"], document["unit"]) == (None, False, True, "3")
     shown = desk("explain", "knee", "3")
     assert "unit '3', round 3: no arm (waiting for outcomes)" in shown.out
-    assert "holds: every arm that may be given waits" in desk("status", "knee").out
-    assert desk("list").out.splitlines()[1].split() == ["knee", "holds", "2", "2"]
+    assert "waits: every arm that may be given waits" in desk("status", "knee").out
+    assert desk("list").out.splitlines()[1].split() == ["knee", "waits", "2", "2"]
     # A red hold: every arm has done nothing but harm.
     for unit in ("1", "2"):
         desk("give-up", "knee", unit, "--reason", "moved away")
@@ -88,8 +88,11 @@ def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
         if desk("ask", "knee", f"more {i}").status == 3:
             break
         desk("tell", "knee", f"more {i}", "--reward", "0", "--risk", "1")
-    assert "no arm is permissible" in desk("ask", "knee", "one more").err
-    assert json.loads(desk("status", "knee", "--json").out)["red"] is True
+    assert desk("ask", "knee", "one more").err.startswith("hold: no arm is permissible")
+    assert desk("list").out.splitlines()[1].split()[1] == "holds"
+    shown = json.loads(desk("status", "knee", "--json").out)
+    assert shown["holding"].startswith("no arm is permissible")
+    assert shown["waiting"] is None
 
 
 def test_outcomes_in_parts_by_name_and_in_order(desk):

@@ -72,7 +72,7 @@ def test_the_words_are_those_of_a_trial(connect):
     local = sb.Trial(["placebo", "low", "high"], 0.3, "docb", seed=1)
     for number in range(30):
         mine, theirs = local.ask(), live.ask()
-        assert (theirs.arm, theirs.held) == (mine.arm, mine.held)
+        assert (theirs.arm, theirs.waiting) == (mine.arm, mine.waiting)
         reward, risk = number % 2, number % 3 == 0
         local.tell(mine.id, reward=reward, risk=float(risk))
         live.tell(theirs.id, reward=reward, risk=float(risk))

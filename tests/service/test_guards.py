@@ -274,8 +274,9 @@ def test_metrics_count_requests_decisions_and_what_waits(served):
     ask_again_until(lambda: 'method="other"' in metrics(), "a request is not counted")
     text = metrics()
     assert sample(text, "safebandit_decisions_total", trial="counted", kind="asked") == 3
-    assert sample(text, "safebandit_decisions_total", trial="counted", kind="held") == 1
+    assert sample(text, "safebandit_decisions_total", trial="counted", kind="waiting") == 1
     assert sample(text, "safebandit_pending_units", trial="counted") == 2
+    assert sample(text, "safebandit_waiting", trial="counted") == 0
     assert sample(text, "safebandit_scribe_queue") == 0
     route = {"method": "POST", "route": "/v1/trials/{trial}/outcomes"}
     assert sample(text, "safebandit_requests_total", status="201", **route) >= 1

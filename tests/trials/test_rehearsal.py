@@ -48,7 +48,7 @@ def rehearsed_by_hand(chosen, instance, scenario, seed):  # noqa: C901
             queue.append(now)
         while queue and not holds:
             answer = trial.ask(queue[0])
-            if answer.held:
+            if answer.arm is None:
                 holds = True
                 if "no arm is permissible" in answer.why and held_after < 0:
                     held_after = int(plays.sum())

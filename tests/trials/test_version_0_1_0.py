@@ -214,7 +214,7 @@ def test_holds_that_stood_are_read():
         ([*document["log"][:6], held, held, *document["log"][6:]], 0),
     ]:
         trial = Trial.from_json(json.dumps({**document, "log": log}))
-        assert [event.kind for event in trial.log].count("held") == holds
+        assert [event.kind for event in trial.log].count("waiting") == holds
         assert trial.round == 26
 
 

@@ -20,7 +20,8 @@ def in_order(units: UnitTable, arms: Sequence[str], *, lost_is_harm: bool) -> tu
     What became known after a unit was given up is counted where it was given up, and the rest given up.
     """
     place = {arm: k for k, arm in enumerate(arms)}
-    of = np.array([place.get(arm, -1) for arm in units.arms], np.int64)
+    # The last place stands for -1.
+    of = np.array([*(place.get(arm, -1) for arm in units.names), -1], np.int64)[units.arms]
     given = np.bincount(of[of >= 0], minlength=len(arms)).astype(np.int64)
     rows, numbers, lost = _events(units)
     kept = of[rows] >= 0

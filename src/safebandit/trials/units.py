@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,11 +38,13 @@ class Unit:
 
 
 class UnitTable(NamedTuple):
-    """The units that count, a row for each: their arms and plays; their outcomes (columns), NaN where not known, with
-    the numbers of the events that told them, and the event in which each was given up; 0 where there is none.
+    """Units, a row for each: their arms, by their places in `names` (-1: voided, it counts as nothing), and plays;
+    their outcomes (columns), NaN where not known, with the numbers of the events that told them, and the event in which
+    each was given up; 0 where there is none.
     """
 
-    arms: Sequence[str]
+    names: tuple[str, ...]
+    arms: Counts
     plays: Counts
     outcomes: Numbers
     told_at: Counts
@@ -50,15 +52,10 @@ class UnitTable(NamedTuple):
 
 
 def as_table(units: Iterable[Unit]) -> UnitTable:
-    """These units, without those that were voided."""
-    rows = [unit for unit in units if unit.voided_at is None]
-    return unit_table(
-        [unit.arm for unit in rows],
-        [unit.play for unit in rows],
-        [unit.outcome for unit in rows],
-        [unit.told_at for unit in rows],
-        [unit.lost_at for unit in rows],
-    )
+    """These units in their order."""
+    fields = ("arm", "play", "outcome", "told_at", "lost_at", "voided_at")
+    listed = list(units)
+    return unit_table(*([getattr(unit, name) for unit in listed] for name in fields))
 
 
 def unit_table(
@@ -67,9 +64,31 @@ def unit_table(
     outcomes: Sequence[Sequence[float | None]],
     told_at: Sequence[Sequence[int | None]],
     lost_at: Sequence[int | None],
+    voided_at: Sequence[int | None],
 ) -> UnitTable:
     """A table of these columns; None becomes NaN or 0."""
+    names = tuple(dict.fromkeys(arms))
+    place = {arm: k for k, arm in enumerate(names)}
     shape = (len(arms), len(outcomes[0]) if outcomes else 1)
-    told, lost = (np.nan_to_num(np.array(column, float)).astype(np.int64) for column in (told_at, lost_at))
+    told, lost, void = (np.nan_to_num(np.array(each, float)).astype(np.int64) for each in (told_at, lost_at, voided_at))
+    places = np.where(void > 0, -1, np.array([place[arm] for arm in arms], np.int64))
     values = np.array(outcomes, float).reshape(shape)
-    return UnitTable(arms, np.array(plays, np.int64), values, told.reshape(shape), lost)
+    return UnitTable(names, places, np.array(plays, np.int64), values, told.reshape(shape), lost)
+
+
+def with_units(table: UnitTable, rows: Mapping[str, int], units: Sequence[Unit]) -> UnitTable:
+    """A table with these units as they are now; `rows` says where in it each one stands, if it does."""
+    if not units or not len(table.arms):
+        return as_table(units) if units else table
+    now = as_table(units)
+    names = tuple(dict.fromkeys((*table.names, *now.names)))
+    # The last place stands for -1.
+    arms = np.array([*(names.index(arm) for arm in now.names), -1], np.int64)[now.arms]
+    there = np.array([unit.id in rows for unit in units])
+    at = [rows[unit.id] for unit in units if unit.id in rows]
+    columns = []
+    for before, changed in zip(table[1:], (arms, *now[2:]), strict=True):
+        column = before.copy()
+        column[at] = changed[there]
+        columns.append(np.concatenate([column, changed[~there]]))
+    return UnitTable(names, *columns)

@@ -71,7 +71,7 @@ class AnyOrder(RuleBasedStateMachine):
             assert (given.arm, given.new) == (self.units[unit]["arm"], False)
             return
         self.events += given.new
-        if given.held:
+        if given.arm is None:
             return
         assert given.arm in self.arms
         assert given.arm not in self.gone

@@ -14,6 +14,7 @@ from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, Tria
 from safebandit.service.keys import Key
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.engine import Engine, warm_up
+from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 
@@ -42,9 +43,16 @@ async def _receipt(
     return ReceiptAnswer(event=done.event, new=done.new)
 
 
-def _to(trial: str, request: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[[Transaction], Any]:
+def _to(
+    trial: str, request: Callable[..., Any], *arguments: Any, ahead: Ahead | None = None, **named: Any
+) -> Callable[[Transaction], Any]:
     """A request to a trial's engine, for the transaction that it will be made in."""
-    return lambda transaction: request(transaction.trial(trial), *arguments, **named)
+    return lambda transaction: request(transaction.trial(trial, ahead), *arguments, **named)
+
+
+async def _ahead(request: Request, trial: str) -> Ahead:
+    """The units of a trial, for what counts them anew; read beside the thread that writes, for which others wait."""
+    return await asyncio.to_thread(request.app.state.ledger.read_ahead, trial)
 
 
 @router.post("/trials", status_code=201, responses=_SAME_AGAIN)
@@ -95,7 +103,7 @@ async def correct(
 ) -> ReceiptAnswer:
     """Put another outcome in the place of one that was told; decisions made before stand."""
     told = {"reward": body.reward, "risk": body.risk, "reason": body.reason}
-    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor)
+    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor, ahead=await _ahead(request, trial))
     return await _receipt(request, response, trial, work)
 
 
@@ -113,7 +121,8 @@ async def void(
     trial: TrialInPath, body: schemas.Voided, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
     """Count a unit that never got its arm as nothing; its id cannot be used again."""
-    work = _to(trial, Engine.void, body.unit, reason=body.reason, actor=key.actor)
+    ahead = await _ahead(request, trial)
+    work = _to(trial, Engine.void, body.unit, reason=body.reason, actor=key.actor, ahead=ahead)
     return await _receipt(request, response, trial, work)
 
 
@@ -125,7 +134,8 @@ async def amend(
     changes = body.model_dump(exclude={"reason"})
     ledger = request.app.state.ledger
     await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))
-    work = _to(trial, Engine.amend, reason=body.reason, actor=key.actor, **changes)
+    ahead = await _ahead(request, trial)
+    work = _to(trial, Engine.amend, reason=body.reason, actor=key.actor, **changes, ahead=ahead)
     return await _receipt(request, response, trial, work)
 
 

@@ -87,7 +87,8 @@ def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        return lambda writing: writing.trial(trial).correct(unit, **outcome, reason=reason, actor=key.actor)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).correct(unit, **outcome, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "correct", form, read)
 
@@ -109,7 +110,8 @@ def void(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Resp
 
     def read() -> Work:
         unit, reason = text(form, "unit"), text(form, "reason")
-        return lambda writing: writing.trial(trial).void(unit, reason=reason, actor=key.actor)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).void(unit, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "void", form, read)
 
@@ -130,7 +132,8 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
-        return lambda writing: writing.trial(trial).amend(reason=reason, actor=key.actor, **changes)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
 

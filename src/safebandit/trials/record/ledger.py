@@ -28,7 +28,7 @@ from safebandit.trials.engine import find_unit
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
-from safebandit.trials.record.store import DatabaseStore, load_state, trial_row
+from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, read_ahead, trial_row
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -83,6 +83,11 @@ class Ledger:
                 level["isolation_level"] = "REPEATABLE READ"
             yield connection.execution_options(**level)
 
+    def read_ahead(self, name: str) -> Ahead:
+        """A trial's units, for a request that will count them anew: others need not wait while they are read."""
+        with self.reading() as connection:
+            return read_ahead(connection, name)
+
     def create(self, name: str, settings: Settings, *, actor: str | None = None) -> Receipt:
         """Begin a trial."""
         with self.writing() as transaction:
@@ -105,8 +110,9 @@ class Ledger:
     ) -> Receipt:
         """Put another outcome in the place of one that was told."""
         told = {"reward": reward, "risk": risk, "reason": reason}
+        ahead = self.read_ahead(name)
         with self.writing() as transaction:
-            return transaction.trial(name).correct(unit, **told, actor=actor or local_actor())
+            return transaction.trial(name, ahead).correct(unit, **told, actor=actor or local_actor())
 
     def give_up(self, name: str, unit: str | int, *, reason: str, actor: str | None = None) -> Receipt:
         """No longer wait for a unit's outcome."""
@@ -115,13 +121,15 @@ class Ledger:
 
     def void(self, name: str, unit: str | int, *, reason: str, actor: str | None = None) -> Receipt:
         """Count a unit that never got its arm as nothing; its id cannot be used again."""
+        ahead = self.read_ahead(name)
         with self.writing() as transaction:
-            return transaction.trial(name).void(unit, reason=reason, actor=actor or local_actor())
+            return transaction.trial(name, ahead).void(unit, reason=reason, actor=actor or local_actor())
 
     def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        ahead = self.read_ahead(name)
         with self.writing() as transaction:
-            return transaction.trial(name).amend(reason=reason, actor=actor or local_actor(), **changes)
+            return transaction.trial(name, ahead).amend(reason=reason, actor=actor or local_actor(), **changes)
 
     def set_status(self, name: str, change: str, *, reason: str, actor: str | None = None) -> Receipt:
         """`pause`, `resume` or `close` a trial."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -12,7 +12,7 @@ from safebandit.errors import NotFoundError, RecordError, suggest
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
-from safebandit.trials.units import Unit, UnitTable, unit_table
+from safebandit.trials.units import Unit, UnitTable, unit_table, with_units
 
 # Events that are read at once.
 PAGE = 1000
@@ -21,7 +21,8 @@ PAGE = 1000
 class DatabaseStore:
     """The units and the log of one trial; what is put or appended is seen at once, and written when it is flushed."""
 
-    def __init__(self, connection: sa.Connection, trial: str) -> None:
+    def __init__(self, connection: sa.Connection, trial: str, ahead: Ahead | None = None) -> None:
+        self.ahead = ahead
         self._connection = connection
         self._trial = trial
         self._changed: dict[str, Unit] = {}
@@ -51,20 +52,14 @@ class DatabaseStore:
         return [_read_unit(row) for row in self._connection.execute(wanted)]
 
     def table(self) -> UnitTable:
-        """The units that count, to be counted anew; column by column, for there may be many."""
-        rows = self._connection.execute(_COLUMNS, {"of": self._trial}).all()
-        found = {row[0]: tuple(row) for row in rows}
-        found |= {unit.id: _columns(unit) for unit in self._changed.values()}
-        counted = [row[1:-1] for row in found.values() if row[-1] is None]
-        arms, plays, outcomes, told_at, lost_at = list(zip(*counted, strict=True)) or [()] * 5
-        try:
-            # As one text: many times faster than each by itself.
-            values, numbers = (json.loads(f"[{','.join(column)}]") for column in (outcomes, told_at))
-            return unit_table(arms, plays, values, numbers, lost_at)
-        except (TypeError, ValueError):
-            raise RecordError(
-                f'the units of trial "{self._trial}" are not kept as they were written; verify it'
-            ) from None
+        """Every unit, to be counted anew; of those that were read ahead, what has changed since is read again."""
+        ahead = self.ahead or read_ahead(self._connection, self._trial)
+        later = sa.select(events).where(events.c.trial == self._trial, events.c.number > ahead.number)
+        written = [Event(*row) for row in self._connection.execute(later)]
+        contents = [event.content for event in (*written, *self.appended)]
+        touched = {str(content["unit"]) for content in contents if "unit" in content} | self._changed.keys()
+        changed = [unit for unit in map(self.unit, sorted(touched)) if unit is not None]
+        return with_units(ahead.table, ahead.rows, changed)
 
     def event(self, number: int) -> Event:
         """The event of this number."""
@@ -104,13 +99,34 @@ _UPDATE_UNIT = (
     .where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
     .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "voided_at", "pending")})
 )
-_COLUMNS = sa.select(*(units.c[name] for name in ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")))
-_COLUMNS = _COLUMNS.where(units.c.trial == sa.bindparam("of"))
 
 
-def _columns(unit: Unit) -> tuple[Any, ...]:
-    outcome, told_at = canonical(unit.outcome), canonical(unit.told_at)
-    return unit.id, unit.arm, unit.play, outcome, told_at, unit.lost_at, unit.voided_at
+class Ahead(NamedTuple):
+    """The units of a trial as they were after the event `number`, and the row of each.
+
+    Counting anew takes a moment in a long trial, nearly all of it to read the units. They are read before the
+    transaction that others wait for, and what was written meanwhile is read in it.
+    """
+
+    number: int
+    rows: dict[str, int]
+    table: UnitTable
+
+
+def read_ahead(connection: sa.Connection, name: str) -> Ahead:
+    """All units, column by column, for there may be many."""
+    number = connection.scalar(sa.select(trials.c.number).where(trials.c.name == name)) or 0
+    names = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
+    wanted = sa.select(*(units.c[each] for each in names)).where(units.c.trial == name)
+    columns = list(zip(*connection.execute(wanted).all(), strict=True)) or [()] * len(names)
+    ids, arms, plays, outcomes, told_at, lost_at, voided_at = columns
+    try:
+        # As one text: many times faster than each by itself.
+        values, numbers = (json.loads(f"[{','.join(column)}]") for column in (outcomes, told_at))
+        table = unit_table(arms, plays, values, numbers, lost_at, voided_at)
+    except (TypeError, ValueError):
+        raise RecordError(f'units of "{name}" are not kept as they were written; verify the trial') from None
+    return Ahead(number, {unit: row for row, unit in enumerate(ids)}, table)
 
 
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
