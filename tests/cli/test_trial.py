@@ -223,6 +223,26 @@ def test_verify_names_the_last_hash_or_the_first_event_that_fails(knee):
     assert json.loads(knee("verify", "knee", "--json").out)["failed"] == 5
 
 
+def test_a_unit_is_voided_and_ids_have_one_spelling(desk):
+    made = desk("new", "knee", "--arms", "a,b ", "--alpha", ".3", "--policy", "docb", "--ids", r"p\d+", "--delay", "9")
+    assert (made.out, made.err) == ('created "knee": 2 arms, policy docb, pending cap 5\n', "")
+    assert desk("ask", "knee", " p1").status == 0
+    assert "must match" in desk("ask", "knee", "patient 1").err
+    desk("ask", "knee", "p11")
+    assert desk("void", "knee", "p11 ", "--reason", "a typing error").out == "voided: event 4\n"
+    assert desk("void", "knee", "p11", "--reason", "again").out == "this was so already: nothing was written\n"
+    again = desk("ask", "knee", "p11")
+    assert (again.status, "its id cannot be used again" in again.err) == (2, True)
+    assert "unit p11 never got its arm, and counts as nothing (a typing error)" in desk("log", "knee").out
+    assert "1 units, 1 pending" in desk("status", "knee").out
+    assert desk("amend", "knee", "--ids", "", "--reason", "any").status == 0
+    assert desk("ask", "knee", "patient 1").status == 0
+    assert desk("verify", "knee").status == 0
+    quiet = desk("new", "late", "--arms", "a,b", "--alpha", ".3", "--policy", "docb")
+    assert "pending cap 1" in quiet.out
+    assert "--delay" in quiet.err
+
+
 def test_exports_go_to_a_file_or_to_stdout(knee):
     printed = knee("export", "knee", "--kind", "csv")
     assert printed.status == 0

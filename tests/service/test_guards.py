@@ -14,6 +14,7 @@ from safebandit.service.guards import BODY_BYTES
 from safebandit.service.logs import JsonLines
 from safebandit.service.rates import MOST_BUCKETS, Buckets, RateLimits
 from safebandit.service.refusals import answer
+from safebandit.trials.record import Ledger, Settings
 from servers.service import ask_again_until
 
 from .conftest import WIDE, serving
@@ -283,6 +284,22 @@ def test_metrics_count_requests_decisions_and_what_waits(served):
     assert sample(text, "safebandit_request_seconds_count", **route) >= 1
     assert sample(text, "safebandit_requests_total", method="other") >= 1
     assert "PROPFIND" not in text
+
+
+def test_metrics_say_after_a_restart_which_trials_hold_and_which_wait(tmp_path):
+    """Numbers of the record, not of a process: the one that decided may be gone."""
+    with Ledger(tmp_path / "trials.db") as ledger:
+        for name, alpha, risk in (("holds", 0.0, 1.0), ("waits", 0.5, None), ("goes-on", 0.5, 0.0)):
+            ledger.create(name, Settings.read(["only"], alpha, policy="docb", seed=1), actor="Ada")
+            ledger.ask(name, "1", actor="Ada")
+            if risk is not None:
+                ledger.tell(name, "1", reward=1, risk=risk, actor="Ada")
+            ledger.ask(name, "2", actor="Ada")
+    with serving(tmp_path / "trials.db") as restarted:
+        text = restarted.get("/metrics").text
+    for name, holds, waits in (("holds", 1, 0), ("waits", 0, 1), ("goes-on", 0, 0)):
+        assert sample(text, "safebandit_holding", trial=name) == holds
+        assert sample(text, "safebandit_waiting", trial=name) == waits
 
 
 def test_metrics_show_writes_that_wait(served, trial):

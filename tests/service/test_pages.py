@@ -64,6 +64,7 @@ POSTS = {
     "/trials/knee/tell": {"admin", "operator"},
     "/trials/knee/correct": {"admin"},
     "/trials/knee/give-up": {"admin"},
+    "/trials/knee/void": {"admin"},
     "/trials/knee/amend": {"admin"},
     "/trials/knee/pause": {"admin"},
     "/trials/knee/resume": {"admin"},

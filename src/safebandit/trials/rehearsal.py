@@ -121,12 +121,19 @@ class Rehearsal:
         waited = float(self._column("waited")[free].mean()) / units if free.any() else 0.0
         if waited <= MANY:
             return None
-        better = max(fitting_cap(self.scenario.risk_delay, len(self.settings.active)), 2 * cap)
+        better = fitting_cap(self._wait(), len(self.settings.active))
+        better = better if better > cap else 2 * cap
         return (
             f"{waited:.0%} of the units wait because at most {cap} of an arm may while nothing is known of it; with "
             f"such delays a pending cap of {better} fits (trial amend --pending-cap {better}), at the price of more "
             "units on untested arms"
         )
+
+    def _wait(self) -> int:
+        """How many more units arrive, on average, until a unit's risk is known or the unit is given up."""
+        scenario = self.scenario
+        lost = 1.0 - (1.0 - scenario.missing) * (1.0 - scenario.missing_risk)
+        return round((1.0 - lost) * scenario.risk_delay + lost * scenario.give_up_after)
 
     def table(self) -> pd.DataFrame:
         """A row per quantity: mean, standard error, 5 % and 95 % quantiles over the runs."""
@@ -165,6 +172,7 @@ class Rehearsal:
             **{name: _statistics(values) for name, values in self.totals().items()},
             "chances": self.chances(),
             "held_after": self.held_after(),
+            "warning": self.warning(),
         }
 
     def _harms_of(self, j: int) -> dict[str, Any]:
