@@ -36,7 +36,8 @@ def desk(tmp_path, monkeypatch, command):
 @pytest.fixture
 def knee(desk):
     """A trial of three arms in which two units were told and one is pending."""
-    done = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4")
+    done = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4",
+                "--pending-cap", "1")  # fmt: skip
     assert (done.status, done.err) == (0, "")
     for unit in ("p1", "p2", "p3"):
         assert desk("ask", "knee", unit).status == 0
@@ -52,7 +53,7 @@ def events(trial: str = "knee", db: str = "trials.db"):
 
 def test_the_arm_is_alone_on_stdout_and_asking_again_gives_it_again(desk):
     created = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".2", "--policy", "tsbu", "--title", "Pain")
-    assert (created.status, created.out) == (0, 'created "knee": 3 arms, policy tsbu\n')
+    assert (created.status, created.out) == (0, 'created "knee": 3 arms, policy tsbu, pending cap 1\n')
     given = desk("ask", "knee", "patient 1")
     assert given.status == 0
     arm, end, rest = given.out.partition("\n")

@@ -27,13 +27,17 @@ def test_ask_is_201_once_and_then_the_same_arm_with_200(served):
 
 def test_without_an_arm_the_answer_is_200_and_says_whether_the_trial_waits_or_holds(served):
     path = served.create("hold", pending_cap=1)
+
+    def line_of(name: str) -> dict:
+        return next(line for line in served.get("/v1/trials").json() if line["name"] == name)
+
     for unit in ("1", "2", "3"):
         assert served.post(f"{path}/units", {"unit": unit}).status_code == 201
     given = served.post(f"{path}/units", {"unit": "4"})
     assert given.status_code == 200
     assert (given.json()["arm"], given.json()["held"], given.json()["waiting"]) == (None, False, True)
     assert "waits for outcomes" in given.json()["why"]
-    line, seen = served.get("/v1/trials").json()[0], served.get(path).json()
+    line, seen = line_of("hold"), served.get(path).json()
     assert (line["holding"], line["waiting"]) == (False, True)
     assert (seen["holding"], seen["waiting"]) == (None, given.json()["why"])
     served.post(f"{path}/amendments", {"reason": "none is safe", "alpha": 0})
@@ -41,7 +45,7 @@ def test_without_an_arm_the_answer_is_200_and_says_whether_the_trial_waits_or_ho
         served.post(f"{path}/outcomes", {"unit": unit, "reward": 0, "risk": 1})
     given = served.post(f"{path}/units", {"unit": "4"})
     assert (given.status_code, given.json()["held"], given.json()["waiting"]) == (200, True, False)
-    line, seen = served.get("/v1/trials").json()[0], served.get(path).json()
+    line, seen = line_of("hold"), served.get(path).json()
     assert (line["holding"], line["waiting"]) == (True, False)
     assert (seen["holding"], seen["waiting"]) == (given.json()["why"], None)
     assert [event["kind"] for event in events_of(served, path)].count("waiting") == 1

@@ -20,6 +20,7 @@ from safebandit.core.policies import Setup, policy_from_text, prepare
 from safebandit.core.scenarios import Runs, Scenario, empty_runs, new_book, scenario_kernel
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import InstanceError, SimulationError
+from safebandit.names import normal
 from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
 from safebandit.simulation.simulate import default_workers
@@ -317,7 +318,7 @@ def _truth(settings: Settings, mu: Any, nu: Any, instance: Instance | str | None
                 f"{len(given.mu)} arms and {len(given.limits)} risks"
             )
         unnamed = given.arms == tuple(str(k) for k in range(len(arms)))
-        if not unnamed and given.arms != arms:
+        if not unnamed and [normal(arm) for arm in given.arms] != [normal(arm) for arm in arms]:
             raise InstanceError(f"arms must be those of the trial ({', '.join(arms)}), got {', '.join(given.arms)}")
         return replace(given, alpha=plain_alpha(settings.limits), arms=arms, risks=risks, allow_infeasible=True)
     if len(mu) != len(arms):

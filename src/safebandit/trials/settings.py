@@ -202,7 +202,8 @@ def _read_cap(pending_cap: Any, delay: Any, arms: int) -> int:
     if not 0 <= expected <= 10**6:
         raise TrialError(f"delay must lie between 0 and 1,000,000 units, got {delay}")
     if pending_cap is None:
-        return fitting_cap(expected, arms)
+        # That there is an arm at all is checked with the rest.
+        return fitting_cap(expected, max(arms, 1))
     if expected > 0:
         raise TrialError("a delay gives the pending_cap that fits it; give either")
     return int(read_number("pending_cap", pending_cap, int, TrialError))

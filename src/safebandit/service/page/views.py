@@ -225,6 +225,7 @@ def log(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> l
 def arm_of(ledger: Ledger, name: str, unit: str) -> str | None:
     """The arm that a unit was given, if it was."""
     try:
-        return ledger.unit(name, unit).arm
+        found = ledger.unit(name, unit)
     except NotFoundError:
         return None
+    return found.arm if found.voided_at is None else None

@@ -116,17 +116,21 @@ class Ahead(NamedTuple):
 def read_ahead(connection: sa.Connection, name: str) -> Ahead:
     """All units, column by column, for there may be many."""
     number = connection.scalar(sa.select(trials.c.number).where(trials.c.name == name)) or 0
-    names = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
-    wanted = sa.select(*(units.c[each] for each in names)).where(units.c.trial == name)
-    columns = list(zip(*connection.execute(wanted).all(), strict=True)) or [()] * len(names)
-    ids, arms, plays, outcomes, told_at, lost_at, voided_at = columns
+    wanted = sa.select(*(units.c[column] for column in _COLUMNS)).where(units.c.trial == name)
+    columns: dict[str, list[Any]] = {column: [] for column in _COLUMNS}
     try:
-        # As one text: many times faster than each by itself.
-        values, numbers = (json.loads(f"[{','.join(column)}]") for column in (outcomes, told_at))
-        table = unit_table(arms, plays, values, numbers, lost_at, voided_at)
+        # Page by page: other threads do not wait long for one of them.
+        for page in connection.execute(wanted).partitions(PAGE):
+            for column, read in zip(_COLUMNS, zip(*page, strict=True), strict=True):
+                # As one text: many times faster than each by itself.
+                columns[column] += json.loads(f"[{','.join(read)}]") if column in ("outcome", "told_at") else read
+        ids = columns.pop("id")
+        return Ahead(number, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
     except (TypeError, ValueError):
         raise RecordError(f'units of "{name}" are not kept as they were written; verify the trial') from None
-    return Ahead(number, {unit: row for row, unit in enumerate(ids)}, table)
+
+
+_COLUMNS = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
 
 
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
