@@ -43,6 +43,8 @@ def read_name(what: str, text: Any, error: type[SafebanditError]) -> str:
     name = normal(text) if len(text) <= _LONGEST_TYPED else text
     if not 1 <= len(name) <= LENGTH:
         raise error(f"{what} must have 1 to {LENGTH} characters, got {len(name)}")
+    if name.isascii() and name.isprintable():
+        return name
     for character in name:
         if unicodedata.category(character) in _UNSEEN or _EMPTY.match(character):
             called = unicodedata.name(character, "which has no name")
