@@ -713,7 +713,7 @@ def test_explaining_says_what_the_next_ask_gives_and_changes_nothing(policy):
             assert trial.to_json() == before
             answer = trial.ask()
             assert first.chosen == answer.arm
-            assert [view.arm for view in first.arms if view.chosen] == ([] if answer.held else [answer.arm])
+            assert [view.arm for view in first.arms if view.chosen] == ([] if answer.arm is None else [answer.arm])
 
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)
