@@ -35,7 +35,7 @@ class Service:
         with self.ledger.writing() as writing:
             for n in range(count):
                 unit = f"unit-{n + 1}"
-                if writing.trial(name).ask(unit, actor="tests").held:
+                if writing.trial(name).ask(unit, actor="tests").arm is None:
                     return
                 writing.trial(name).tell(unit, reward=reward, risk=risk, actor="tests")
 

@@ -72,7 +72,7 @@ def test_the_words_are_those_of_a_trial(connect):
     local = sb.Trial(["placebo", "low", "high"], 0.3, "docb", seed=1)
     for number in range(30):
         mine, theirs = local.ask(), live.ask()
-        assert (theirs.arm, theirs.held) == (mine.arm, mine.held)
+        assert (theirs.arm, theirs.waiting) == (mine.arm, mine.waiting)
         reward, risk = number % 2, number % 3 == 0
         local.tell(mine.id, reward=reward, risk=float(risk))
         live.tell(theirs.id, reward=reward, risk=float(risk))
@@ -127,6 +127,8 @@ def test_everything_else(connect):
     live.tell(1, reward=1, risk=1)
     live.correct(1, risk=0, reason="typing")
     live.give_up(second.id, reason="moved")
+    live.ask("typo")
+    live.void("typo ", reason="a typing error")
     live.pause(reason="lunch")
     with pytest.raises(ConflictError, match="resume it"):
         live.ask()
@@ -135,9 +137,10 @@ def test_everything_else(connect):
     live.close(reason="done")
     assert live.overview()["title"] == "A title"
     assert [event["kind"] for event in live.log()] == [
-        "created", "asked", "asked", "told", "corrected", "given up", "paused", "resumed", "amended", "closed",
+        "created", "asked", "asked", "told", "corrected", "given up", "asked", "voided", "paused", "resumed", "amended",
+        "closed",
     ]  # fmt: skip
-    assert [event["number"] for event in live.log(after=8)] == [9, 10]
+    assert [event["number"] for event in live.log(after=10)] == [11, 12]
     assert live.verify()["holds"]
     assert not live.verify(expected="0" * 64)["holds"]
 

@@ -63,6 +63,7 @@ POSTS = {
     "/trials/knee/tell": {"admin", "operator"},
     "/trials/knee/correct": {"admin"},
     "/trials/knee/give-up": {"admin"},
+    "/trials/knee/void": {"admin"},
     "/trials/knee/amend": {"admin"},
     "/trials/knee/units": {"admin", "auditor"},
     "/trials/knee/pause": {"admin"},

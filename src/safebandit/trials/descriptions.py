@@ -10,7 +10,8 @@ from safebandit.trials.outcomes import outcome_names
 from safebandit.trials.settings import Settings
 
 KINDS = (
-    "created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed", "recounted",
+    "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
+    "closed", "recounted",
 )  # fmt: skip
 
 # Of the database's own log.
@@ -26,7 +27,7 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = _describe_settings(Settings.from_dict(content["settings"]))
         case "asked":
             text = f"unit {content['unit']} was given {content['arm']} in round {content['round']}: {content['why']}"
-        case "held":
+        case "held" | "waiting":
             text = f"unit {content['unit']} was given no arm: {content['why']}"
         case "told":
             text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)}"
@@ -35,6 +36,8 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)} in the place of {before}{reason}"
         case "given up":
             text = f"unit {content['unit']}: a risk that is not known counts as {content['counts_as']}{reason}"
+        case "voided":
+            text = f"unit {content['unit']} never got its arm, and counts as nothing{reason}"
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"

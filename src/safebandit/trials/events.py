@@ -14,6 +14,11 @@ from safebandit.errors import DamagedError
 NOTHING = "0" * 64
 
 
+# The kinds of event in which a unit was given no arm, and why none could be.
+NO_ARM = {"held": "no arm is permissible", "waiting": "waiting for outcomes"}
+DECISIONS = ("asked", *NO_ARM)
+
+
 class Draft(NamedTuple):
     """An event before it has a number: its kind and its body."""
 
@@ -62,6 +67,14 @@ def link_problem(event: Event, *, trial: str, number: int, previous: str) -> str
     if event.trial != trial or event.previous != previous:
         return "does not follow the event before it: its link names another hash"
     return None if event.is_whole else "was changed: its content does not give its hash"
+
+
+def kind_of(kind: str, content: Mapping[str, Any]) -> str:
+    """The kind of an event as it is written now.
+
+    Before, `held` stood for a unit that waits for outcomes, too, and the event's `cause` told them apart.
+    """
+    return "waiting" if kind == "held" and content.get("cause") == NO_ARM["waiting"] else kind
 
 
 def hash_of(fields: tuple[Any, ...]) -> str:

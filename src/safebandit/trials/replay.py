@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.events import NOTHING, Draft, Event, canonical, link_problem, stamp_problem
+from safebandit.trials.events import (
+    DECISIONS,
+    NO_ARM,
+    NOTHING,
+    Draft,
+    Event,
+    canonical,
+    link_problem,
+    stamp_problem,
+)
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
@@ -17,7 +26,6 @@ from safebandit.trials.texts import check_name, check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
-DECISIONS = ("asked", "held")
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
 
 
@@ -189,9 +197,10 @@ class Replay:
         check_text("a unit's id", content["unit"])
         if self.store.unit(content["unit"]) is not None:
             raise ConflictError(f"unit {content['unit']!r} has an arm already")
-        if state.held_at is not None:
-            raise ConflictError(f"the trial holds since event {state.held_at}, and nothing has happened since")
+        if state.stands_at is not None:
+            raise ConflictError(f"the trial gives no arm since event {state.stands_at}, and nothing has happened since")
         drafts.check_open(state)
+        drafts.check_id(state, content["unit"])
         if self._newer and version_0_1_0.decided(content):
             raise ConflictError("version 0.1.0 decided after a newer version")
         due: dict[str, Any] = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
@@ -236,11 +245,13 @@ class Replay:
             return drafts.amend(state, content["reason"], content["changes"])
         if kind in _CHANGES:
             return drafts.set_status(state, _CHANGES[kind], content["reason"])
-        if kind not in ("told", "corrected", "given up"):
+        if kind not in ("told", "corrected", "given up", "voided"):
             raise ConflictError(f"an event of the kind {kind!r} cannot be there")
         unit = self._unit(content["unit"])
         if kind == "given up":
             return drafts.give_up(state, unit, content["reason"])
+        if kind == "voided":
+            return drafts.void(state, unit, content["reason"])
         reward, *risks = content["outcome"]
         risk = risks[0] if len(risks) == 1 else risks
         if kind == "told":
@@ -256,6 +267,9 @@ class Replay:
 
 def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
+    if "cause" in content and draft.kind in NO_ARM:
+        # Written before the two had kinds of their own.
+        draft = Draft("held", {**draft.body, "cause": NO_ARM[draft.kind]})
     mine = {**draft.body, **{key: content[key] for key in ("software", "formulas", "clock") if key in content}}
     older = event.kind in DECISIONS and version_0_1_0.decided(content)
     if older:

@@ -46,7 +46,8 @@ def plain(text: str) -> str:
 def test_csv_has_a_row_per_unit_with_exact_numbers(ledger):
     filled(ledger)
     rows = list(csv.DictReader(io.StringIO(export(ledger, "knee", "csv").decode())))
-    columns = ["unit", "round", "arm", "asked", "reward", "risk", "given_up", "pending", "propensity", "version"]
+    columns = ["unit", "round", "arm", "asked", "reward", "risk", "given_up", "pending", "void"]
+    columns += ["propensity", "version"]
     assert list(rows[0]) == columns
     assert [plain(row["unit"]) for row in rows] == [*DANGEROUS, "last"]
     assert [int(row["round"]) for row in rows] == list(range(1, 12))

@@ -107,7 +107,7 @@ def test_it_decides_as_a_trial_in_memory(ledger, policy):
             value = float(i % 5 == 0)
             ledger.tell("knee", f"p{i}", reward=value, risk=value / 2)
             trial.tell(theirs.id, reward=value, risk=value / 2)
-        if mine.held:
+        if mine.arm is None:
             break
     assert i > 20
 
@@ -153,7 +153,7 @@ def test_a_policy_that_draws_nothing_has_exact_propensities(ledger):
     }
 
 
-@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\nb", "x" * 201, 7.0, True, None, "\ud800"])
+@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\u200bb", "x" * 201, 7.0, True, None, "\ud800"])
 def test_ids_that_cannot_be_kept(ledger, unit):
     ledger.create("knee", settings())
     with refused("a unit's id must"):
@@ -297,9 +297,9 @@ def test_what_cannot_be_corrected(ledger):
 def test_a_missing_risk_never_counts_as_safe(ledger, lost, known, harms):
     ledger.create("knee", settings("docb", arms=["only"], lost=lost))
     ledger.ask("knee", "p1")
-    assert ledger.ask("knee", "p2").held  # one may wait, at first
+    assert ledger.ask("knee", "p2").waiting  # one may wait, at first
     ledger.tell("knee", "p1", reward=1)
-    assert ledger.ask("knee", "p2").held  # the risk is what counts
+    assert ledger.ask("knee", "p2").waiting  # the risk is what counts
     ledger.give_up("knee", "p1", reason="moved away")
     risk = ledger.state("knee").allocator.memory.quantities[0, 0, 1]
     assert (risk["plays"], risk["total"], risk["pending"]) == (known, harms, 0)
@@ -343,7 +343,7 @@ def harmful(ledger, name="knee"):
 def test_no_arm_permissible_is_a_hold_with_its_reason(ledger):
     held = harmful(ledger)
     assert "no arm is permissible" in held.why
-    assert ledger.event("knee", held.event).content["cause"] == "no arm is permissible"
+    assert ledger.event("knee", held.event).kind == "held"
     # Asking again adds nothing, neither for this unit nor for another.
     for unit in (held.unit, "other"):
         again = ledger.ask("knee", unit)
@@ -369,7 +369,7 @@ def test_a_pause_is_no_way_around_a_hold(ledger, policy):
         ledger.set_status("knee", "resume", reason="no")
         again = ledger.ask("knee", "other")
         assert (again.held, again.event, again.new) == (True, held.event, False)
-    assert overview(ledger, "knee").red
+    assert overview(ledger, "knee").holding == held.why
     assert verify(ledger, "knee").holds
 
 
@@ -532,6 +532,7 @@ def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
             connection.execute(sa.text("DROP INDEX events_asked"))
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("DROP FUNCTION asked_unit"))
+            connection.execute(sa.text("ALTER TABLE units DROP COLUMN voided_at"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
     with Ledger(database) as ledger:
         assert ledger.state("knee").allocator.position == position

@@ -29,6 +29,7 @@ def _line(name: str, status: str, text: str) -> TrialLine:
         units=state["units"],
         pending=state["waiting"],
         holding=status == "open" and state["held_at"] is not None,
+        waiting=status == "open" and state.get("waits_at") is not None,
     )
 
 

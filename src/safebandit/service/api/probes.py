@@ -72,5 +72,6 @@ async def readiness(request: Request) -> Health:
 def metrics(request: Request, _: Reader) -> Response:
     """Numbers for Prometheus, of all workers together."""
     state = request.app.state
-    pending = {line.name: line.pending for line in listing.all_trials(state.ledger)}
-    return Response(state.metrics.text(pending), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(
+        state.metrics.text(listing.all_trials(state.ledger)), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )

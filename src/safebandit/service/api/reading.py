@@ -12,7 +12,6 @@ from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.texts import check_text
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -80,7 +79,7 @@ def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: A
 
 
 def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
-    found = ledger.unit(trial, check_text("a unit's id", unit))
+    found = ledger.unit(trial, unit)
     closed = listing.is_closed(ledger, trial)
     decision = schemas.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
     reward, *risks = found.outcome
@@ -89,7 +88,8 @@ def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
         arm=found.arm,
         round=found.round,
         pending=found.pending,
-        given_up=found.lost_at is not None,
+        given_up=found.lost_at is not None and found.voided_at is None,
+        void=found.voided_at is not None,
         reward=reward,
         risk=dict(zip(ledger.state(trial).settings.risks, risks, strict=True)),
         alpha=listing.alpha_at(ledger, trial, found.asked_at),

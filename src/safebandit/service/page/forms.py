@@ -40,16 +40,17 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
     """Create a trial."""
     try:
         name = check_name(text(form, "name").strip())
-        cap = whole(form, "pending_cap", "pending units per arm")
         settings = Settings.read(
             lines(form, "arms"),
             numbers(form, "alpha"),
             risks=lines(form, "risks") or None,
             policy=text(form, "policy").strip() or None,
             seed=whole(form, "seed", "seed"),
-            pending_cap=1 if cap is None else cap,
+            pending_cap=whole(form, "pending_cap", "pending units per arm"),
+            delay=whole(form, "delay", "delay") or 0,
             lost=text(form, "lost") or "harm",
             title=text(form, "title").strip(),
+            ids=text(form, "ids").strip(),
         )
         warm_up(settings)
         _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
@@ -91,7 +92,8 @@ def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        return lambda writing: writing.trial(trial).correct(unit, **outcome, reason=reason, actor=key.actor)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).correct(unit, **outcome, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "correct", form, read)
 
@@ -107,6 +109,18 @@ def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
     return _do(request, key, trial, "give-up", form, read)
 
 
+@router.post("/trials/{trial}/void")
+def void(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
+    """Count a unit that never got its arm as nothing."""
+
+    def read() -> Work:
+        unit, reason = text(form, "unit"), text(form, "reason")
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).void(unit, reason=reason, actor=key.actor)
+
+    return _do(request, key, trial, "void", form, read)
+
+
 @router.post("/trials/{trial}/amend")
 def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Change settings from now on; a field that was left empty stays as it is."""
@@ -119,10 +133,12 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "add": lines(form, "add"),
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
+            "ids": text(form, "ids").strip() or None,
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
-        return lambda writing: writing.trial(trial).amend(reason=reason, actor=key.actor, **changes)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
 
@@ -187,7 +203,7 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     except SafebanditError as problem:
         sent = Sent(form, str(problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
-    if isinstance(done, Allocation) and (done.held or not done.new):
+    if isinstance(done, Allocation) and (done.arm is None or not done.new):
         # Nothing was written that an address could name: said at once, and asked again it is the same.
         return screens.trial_screen(request, key, trial, sent=_given(key, done))
     query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
@@ -198,7 +214,7 @@ def _is_new(request: Request, trial: str, unit: str) -> bool:
     """Whether asking would give this unit an arm that it does not have yet."""
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
-    if head.status != "open" or head.holding:
+    if head.status != "open" or head.holding or head.waiting:
         return False
     try:
         ledger.unit(trial, read_unit_id(unit))

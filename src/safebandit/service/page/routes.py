@@ -27,7 +27,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
 _OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
 # What those who may ask but not read the log are shown again of what they did.
-_DESK = ("asked", "held", "told")
+_DESK = ("asked", "held", "waiting", "told")
 
 
 @router.get("/sign-in")

@@ -131,7 +131,7 @@ def _glance(request: Request, key: Key, head: views.Head, *, fresh: bool = True)
 def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
     seen, allocation = glance
     if not single:
-        allocation = views.without_last_part(allocation, seen.units)
+        allocation = views.without_last_part(allocation, seen.rounds)
     allocation = charts.bounded(allocation)
     arms = seen.arms
     if len(arms) > MOST_ARMS:
@@ -141,7 +141,7 @@ def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
         "arms": arms,
         "shares": charts.allocation_panel(allocation, seen.arms),
         "allocation": allocation,
-        "spans": allocation.spans(seen.units),
+        "spans": allocation.spans(seen.rounds),
         "counts": list(zip(*allocation.arms.values(), strict=True)),
         "panels": [charts.reward_panel(seen), *charts.risk_panels(seen)],
         "chances": chances_shown(seen),
@@ -177,8 +177,8 @@ def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
         stops = all(arm.propensity == 0 for arm in seen.arms if arm.active)
         heading = "On hold: no arm is permissible" if stops else "No arm is permissible: the policy's rule gives one"
         return Hold(True, heading, reasons, stops)
-    if head.holding:
-        return Hold(False, "Waiting for outcomes", _sentence(f"{head.holding}; tell those first"))
+    if head.waiting:
+        return Hold(False, "Waiting for outcomes", _sentence(f"{head.waiting}; tell those first"))
     return None
 
 

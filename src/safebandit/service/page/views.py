@@ -29,7 +29,9 @@ GLANCE_SECONDS = 1.0
 
 
 class Head(NamedTuple):
-    """A trial as everyone with a key may see it; `holding` says why no arm is given, `red` that none is permissible."""
+    """A trial as everyone with a key may see it; `holding` says why no arm is permissible, `waiting` that those which
+    are wait for outcomes.
+    """
 
     name: str
     status: str
@@ -40,7 +42,12 @@ class Head(NamedTuple):
     version: int
     settings: Settings
     holding: str | None
-    red: bool
+    waiting: str | None
+
+    @property
+    def red(self) -> bool:
+        """Whether no arm is permissible."""
+        return self.holding is not None
 
 
 class Waiting(NamedTuple):
@@ -86,14 +93,15 @@ _HEADS = sa.select(trials.c.name, trials.c.number, trials.c.time, trials.c.statu
 
 def _head(connection: sa.Connection, row: Any) -> Head:
     state = json.loads(row.state)
-    held: dict[str, Any] = {}
-    if state["held_at"] is not None and row.status == "open":
-        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == state["held_at"])
-        held = json.loads(connection.execute(last).scalar_one())
+    waits_at = state.get("waits_at")
+    stands_at, why = waits_at or state["held_at"], None
+    if stands_at is not None and row.status == "open":
+        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == stands_at)
+        why = json.loads(connection.execute(last).scalar_one())["why"]
+    stands = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
     settings = Settings.from_dict(state["settings"])
-    red = bool(held.get("none_permissible", False))
-    return Head(row.name, row.status, row.number, row.time, *counts, settings, held.get("why"), red)
+    return Head(row.name, row.status, row.number, row.time, *counts, settings, *stands)
 
 
 class Glances:
@@ -135,12 +143,12 @@ def past_glance(ledger: Ledger, seen: Overview) -> Glance:
 
 def allocation(ledger: Ledger, name: str, seen: Overview) -> AllocationOverTime:
     """How many units each arm was given, block by block, counted by the database."""
-    block = block_size(seen.units)
-    blocks = math.ceil(seen.units / block)
+    block = block_size(seen.rounds)
+    blocks = math.ceil(seen.rounds / block)
     number = ((units.c.round - 1) // block).label("block")
     counted = (
         sa.select(units.c.arm, number, sa.func.count())
-        .where(units.c.trial == name, units.c.round <= seen.units)
+        .where(units.c.trial == name, units.c.round <= seen.rounds, units.c.voided_at.is_(None))
         .group_by(units.c.arm, number)
     )
     arms = {arm.arm: [0] * blocks for arm in seen.arms}
@@ -198,7 +206,16 @@ def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -
     with ledger.reading() as connection:
         rows = connection.execute(wanted).all()
     return [
-        Unit(row.id, row.arm, row.round, row.play, row.asked_at, json.loads(row.outcome), lost_at=row.lost_at)
+        Unit(
+            row.id,
+            row.arm,
+            row.round,
+            row.play,
+            row.asked_at,
+            json.loads(row.outcome),
+            lost_at=row.lost_at,
+            voided_at=row.voided_at,
+        )
         for row in rows
     ]
 

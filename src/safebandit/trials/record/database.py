@@ -19,7 +19,7 @@ from safebandit.errors import DamagedError, RecordError
 from safebandit.trials.record.sqlite_file import is_read_only, open_file
 
 # The migration that this code needs.
-REVISION = "0003"
+REVISION = "0004"
 
 metadata = sa.MetaData()
 
@@ -63,6 +63,7 @@ units = sa.Table(
     sa.Column("told_at", sa.Text, nullable=False),
     sa.Column("lost_at", sa.BigInteger),
     sa.Column("pending", sa.Boolean, nullable=False),
+    sa.Column("voided_at", sa.BigInteger),
     sa.UniqueConstraint("trial", "round", name="one_unit_per_round"),
 )
 sa.Index(

@@ -30,7 +30,8 @@ def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> byte
     """The bytes of a file.
 
     csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
-    the propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @
+    void (it never got its arm, and counts as nothing), the propensity of the arm that it was given, and the version of
+    the settings. In csv a text that begins with = + - @
     or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
     says; `Trial.from_json` reads it. Until the trial is closed, the seed and the places in the random stream are left
     out, as they would tell which arms come next; `whole` has them all the same, for who owns the database.
@@ -61,7 +62,8 @@ def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
 
 def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa.Table:
     settings = Settings.from_dict(json.loads(row.state)["settings"])
-    fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending)
+    fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
+              units.c.voided_at)  # fmt: skip
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
@@ -90,6 +92,7 @@ def _schema(risks: tuple[str, ...], about: dict[str, str]) -> pa.Schema:
         *((name, pa.float64()) for name in named),
         ("given_up", pa.bool_()),
         ("pending", pa.bool_()),
+        ("void", pa.bool_()),
         ("propensity", pa.float64()),
         ("version", pa.int64()),
     ]
@@ -100,7 +103,8 @@ def _row(row: Any) -> tuple[Any, ...]:
     decision = json.loads(row.body)
     propensity = decision["arms"][row.arm]["propensity"]
     outcome = json.loads(row.outcome)
-    given_up = row.lost_at is not None
+    void = row.voided_at is not None
+    given_up = row.lost_at is not None and not void
     return (
         row.id,
         row.round,
@@ -109,6 +113,7 @@ def _row(row: Any) -> tuple[Any, ...]:
         *outcome,
         given_up,
         bool(row.pending),
+        void,
         propensity,
         decision["version"],
     )

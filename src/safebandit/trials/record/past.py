@@ -31,16 +31,18 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
         now = load_state(connection, name)
         store = DatabaseStore(connection, name)
         everyone = list(store.units())
-        shown = units_shown(now.units, delay)
+        shown = units_shown(now.round - 1, delay)
         number = next((unit.asked_at - 1 for unit in everyone if unit.round > shown), now.number)
         last = store.event(number)
     past = _as_known(everyone, number)
     then = TrialState(name, now.settings)
     then.count(past)
     then.version, then.status, then.number, then.hash, then.time = now.version, now.status, number, last.hash, last.time
-    then.units = then.decisions = shown
+    then.decisions = shown
+    then.voided = dict(Counter(unit.arm for unit in past.units() if unit.voided_at is not None))
+    then.units = shown - sum(then.voided.values())
     then.waiting = sum(unit.pending for unit in past.units())
-    return then, dict(Counter(unit.arm for unit in past.units()))
+    return then, dict(Counter(unit.arm for unit in past.units() if unit.voided_at is None))
 
 
 def _as_known(everyone: Iterable[Unit], number: int) -> MemoryStore:
@@ -50,6 +52,8 @@ def _as_known(everyone: Iterable[Unit], number: int) -> MemoryStore:
         if unit.asked_at <= number:
             told_at = [at if at is not None and at <= number else None for at in unit.told_at]
             outcome = [value if at is not None else None for value, at in zip(unit.outcome, told_at, strict=True)]
-            lost_at = unit.lost_at if unit.lost_at is not None and unit.lost_at <= number else None
-            store.put(replace(unit, outcome=outcome, told_at=told_at, lost_at=lost_at))
+            lost_at, voided_at = (
+                at if at is not None and at <= number else None for at in (unit.lost_at, unit.voided_at)
+            )
+            store.put(replace(unit, outcome=outcome, told_at=told_at, lost_at=lost_at, voided_at=voided_at))
     return store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ from safebandit.errors import DamagedError, NotFoundError, RecordError, Safeband
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
-from safebandit.trials.units import Unit
+from safebandit.trials.units import Unit, UnitTable, unit_table, with_units
 
 # Events that are read at once.
 PAGE = 1000
@@ -22,7 +22,8 @@ PAGE = 1000
 class DatabaseStore:
     """The units and the log of one trial; what is put or appended is seen at once, and written when it is flushed."""
 
-    def __init__(self, connection: sa.Connection, trial: str) -> None:
+    def __init__(self, connection: sa.Connection, trial: str, ahead: Ahead | None = None) -> None:
+        self.ahead = ahead
         self._connection = connection
         self._trial = trial
         self._changed: dict[str, Unit] = {}
@@ -61,6 +62,16 @@ class DatabaseStore:
         wanted = sa.select(units).where(units.c.trial == self._trial).order_by(units.c.round)
         return [_read_unit(row) for row in self._connection.execute(wanted)]
 
+    def table(self) -> UnitTable:
+        """Every unit, to be counted anew; of those that were read ahead, what has changed since is read again."""
+        ahead = self.ahead or read_ahead(self._connection, self._trial)
+        later = sa.select(events).where(events.c.trial == self._trial, events.c.number > ahead.number)
+        written = [Event(*row) for row in self._connection.execute(later)]
+        contents = [event.content for event in (*written, *self.appended)]
+        touched = {str(content["unit"]) for content in contents if "unit" in content} | self._changed.keys()
+        changed = [unit for unit in map(self.unit, sorted(touched)) if unit is not None]
+        return with_units(ahead.table, ahead.rows, changed)
+
     def event(self, number: int) -> Event:
         """The event of this number."""
         if self.appended and number >= self.appended[0].number:
@@ -86,7 +97,8 @@ class DatabaseStore:
     def _row(self, unit: Unit) -> dict[str, Any]:
         return {
             "trial": self._trial,
-            **{name: getattr(unit, name) for name in ("id", "arm", "round", "play", "asked_at", "lost_at", "pending")},
+            **{name: getattr(unit, name) for name in ("id", "arm", "round", "play", "asked_at", "lost_at")},
+            **{name: getattr(unit, name) for name in ("voided_at", "pending")},
             "outcome": canonical(unit.outcome),
             "told_at": canonical(unit.told_at),
         }
@@ -104,8 +116,40 @@ _ASKED = {
 _UPDATE_UNIT = (
     units.update()
     .where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
-    .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "pending")})
+    .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "voided_at", "pending")})
 )
+
+
+class Ahead(NamedTuple):
+    """The units of a trial as they were after the event `number`, and the row of each.
+
+    Counting anew takes a moment in a long trial, nearly all of it to read the units. They are read before the
+    transaction that others wait for, and what was written meanwhile is read in it.
+    """
+
+    number: int
+    rows: dict[str, int]
+    table: UnitTable
+
+
+def read_ahead(connection: sa.Connection, name: str) -> Ahead:
+    """All units, column by column, for there may be many."""
+    number = connection.scalar(sa.select(trials.c.number).where(trials.c.name == name)) or 0
+    wanted = sa.select(*(units.c[column] for column in _COLUMNS)).where(units.c.trial == name)
+    columns: dict[str, list[Any]] = {column: [] for column in _COLUMNS}
+    try:
+        # Page by page: other threads do not wait long for one of them.
+        for page in connection.execute(wanted).partitions(PAGE):
+            for column, read in zip(_COLUMNS, zip(*page, strict=True), strict=True):
+                # As one text: many times faster than each by itself.
+                columns[column] += json.loads(f"[{','.join(read)}]") if column in ("outcome", "told_at") else read
+        ids = columns.pop("id")
+        return Ahead(number, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
+    except (TypeError, ValueError):
+        raise RecordError(f'units of "{name}" are not kept as they were written; verify the trial') from None
+
+
+_COLUMNS = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
 
 
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
@@ -146,7 +190,7 @@ def read_event(row: Any) -> Event:
 def _read_unit(row: Any) -> Unit:
     try:
         outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
-        unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at)
+        unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at, row.voided_at)
         kept = (unit.pending, canonical(outcome), canonical(unit.told_at))
     except (TypeError, ValueError, RecursionError):
         kept = None

@@ -14,7 +14,7 @@ from safebandit.trials.drafts import check_beginning
 from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
 from safebandit.trials.record.registry import register
-from safebandit.trials.record.store import DatabaseStore, load_state, no_trial
+from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_name, check_text
@@ -50,9 +50,12 @@ class Transaction:
             return Receipt(there.state.number, False)
         raise ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
 
-    def trial(self, name: str) -> Engine:
-        """A trial's engine, with its state from memory if nobody else has written to the trial."""
+    def trial(self, name: str, ahead: Ahead | None = None) -> Engine:
+        """A trial's engine, with its state from memory if nobody else has written to the trial; `ahead` are its units,
+        for a request that will count them anew.
+        """
         if name in self._engines:
+            self._stores[name].ahead = ahead
             return self._engines[name]
         # FOR UPDATE locks the row on PostgreSQL; SQLite, which has no such words, is locked as a whole.
         columns = sa.select(trials.c.number, trials.c.hash).where(trials.c.name == name).with_for_update()
@@ -62,7 +65,7 @@ class Transaction:
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
             state = load_state(self._connection, name)
-        return self._begin(state, DatabaseStore(self._connection, name)).ready()
+        return self._begin(state, DatabaseStore(self._connection, name, ahead)).ready()
 
     def flush(self) -> None:
         """Write all that was added, once."""
