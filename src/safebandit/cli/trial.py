@@ -53,6 +53,9 @@ def new(
         str, typer.Option(help="What the unknown risk of a unit that is given up counts as: harm or ignore.")
     ] = "harm",
     title: Annotated[str, typer.Option(help="A line for people.")] = "",
+    units: Annotated[
+        int | None, typer.Option(help="How many units are planned: policies are chosen and set by it.")
+    ] = None,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -64,7 +67,7 @@ def new(
         from safebandit.trials.texts import check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
-        policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title,
+        policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title, units=units,
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)

@@ -86,7 +86,7 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap, lost and title."""
+        """Create a trial; `settings` are risks, pending_cap, lost, title and units."""
         listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
         # Chosen here: the same request again is then the same trial.
         seed = secrets.randbits(63) if seed is None else seed

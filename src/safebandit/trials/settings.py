@@ -8,13 +8,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from safebandit.core.naming import read_number
-from safebandit.core.policies import arms_in, name_arms, policy_from_text, policy_to_text, recommended
+from safebandit.core.policies import arms_in, name_arms, plan, policy_from_text, policy_to_text, recommended
 from safebandit.errors import TrialError, suggest
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, read_risk_names, write_alpha
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.texts import check_text
 
 MOST_ARMS = 1000
+MOST_UNITS = 10**9
 # What a unit that is given up counts as where its risk is not known.
 LOST = ("harm", "ignore")
 
@@ -52,18 +53,26 @@ class Settings:
         pending_cap: int = 1,
         lost: str = "harm",
         title: str = "",
+        units: int | None = None,
     ) -> Settings:
-        """Settings as people give them, with every value checked and every default filled in."""
+        """Settings as people give them, with every value checked and every default filled in.
+
+        `units` are how many are planned. A policy that asks for them is told, and is kept with all that follows from
+        them, so that other defaults in a later version do not change a trial that is running.
+
+        >>> Settings.read(2, alpha=0.2, units=400).policy
+        'safe-ids:odds=0.15,confidence=0.95,units=400'
+        """
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = read_limits(alpha, named, TrialError)
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
-        names = _read_arms(arms)
+        names, planned = _read_arms(arms), _read_units(units)
         made = cls(
             arms=names,
             limits=limits,
             risks=tuple(check_text("a risk's name", name) for name in read_risk_names(risks, len(limits), TrialError)),
-            policy=_read_policy(recommended(risks=len(limits)) if policy is None else policy, names),
+            policy=_read_policy(recommended(planned, len(limits)) if policy is None else policy, names, planned),
             seed=number,
             pending_cap=int(read_number("pending_cap", pending_cap, int, TrialError)),
             lost=lost,
@@ -161,11 +170,20 @@ class Settings:
         return cls(limits=limits, **values)
 
 
-def _read_policy(policy: Any, arms: Sequence[str]) -> str:
-    """The text of a policy, with its arms by name: a number would mean another arm when one is withdrawn."""
+def _read_policy(policy: Any, arms: Sequence[str], units: int | None = None) -> str:
+    """The text of a policy for so many planned units, with its arms by name: a number would mean another arm when one
+    is withdrawn.
+    """
     given = policy_from_text(check_text("policy", policy)) if isinstance(policy, str) else policy
-    named = name_arms(given, arms)
+    named = name_arms(plan(given, units), arms)
     return policy if isinstance(policy, str) and named == given else check_text("policy", policy_to_text(named))
+
+
+def _read_units(units: Any) -> int | None:
+    planned = None if units is None else int(read_number("units", units, int, TrialError))
+    if planned is not None and not 1 <= planned <= MOST_UNITS:
+        raise TrialError(f"units must lie between 1 and {MOST_UNITS:,} (how many are planned), got {planned}")
+    return planned
 
 
 def _read_arms(arms: Any) -> tuple[str, ...]:
