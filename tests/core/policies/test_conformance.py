@@ -23,7 +23,9 @@ EVERY = [*POLICIES, *PAIRS, "tsbu:lasting=true,tail=0.25"]
 
 
 def parts(text):
-    return {type(part) for part in policy_from_text(text) if hasattr(part, "_fields")}
+    """The indices in a policy, as fields or properties of it."""
+    policy = policy_from_text(text)
+    return {type(getattr(policy, name)) for name in ("reward", "risk", "safety", "gate") if hasattr(policy, name)}
 
 
 def test_every_index_is_in_a_policy():
@@ -101,16 +103,15 @@ def follow(text, instance, horizon, *, halfway=False):
 def refuses_several(text):
     """Policies over mixtures have one constraint; some indices ask how the reward depends on the one risk."""
     policy = policy_from_text(text)
-    one_risk = any(DESCRIPTIONS[type(part)].one_risk for part in policy if hasattr(part, "_fields"))
-    return isinstance(policy, PolicyMixture) or one_risk
+    return isinstance(policy, PolicyMixture) or any(DESCRIPTIONS[kind].one_risk for kind in parts(text))
 
 
 TAKE_SEVERAL = [text for text in EVERY if not refuses_several(text)]
 CASES = [
     *((text, "one risk") for text in EVERY), *((text, "two risks") for text in TAKE_SEVERAL),
     *((text, "three real risks") for text in TAKE_SEVERAL),
-    *((text, "ties") for text in ("docb", "klbayes", "naive-ts")),
-    *((text, "real") for text in ("docb", "tsbu", "slack-ts", "bayes-upper+posterior-gate", "empirical-kl")),
+    *((text, "ties") for text in ("docb", "klbayes", "naive-ts", "safe-ids")),
+    *((text, "real") for text in ("docb", "tsbu", "safe-ids", "slack-ts", "bayes-upper+posterior-gate", "empirical-kl")),
 ]  # fmt: skip
 
 
@@ -148,7 +149,7 @@ def test_a_policy_with_one_constraint_refuses_several_risks(text):
             use()
 
 
-@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi"])
+@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi", "safe-ids"])
 def test_a_live_trial_holds_where_the_definition_does(text):
     instance = Instance.bernoulli([0.3, 0.5], [0.5, 0.7], 0.1, allow_infeasible=True)
     text = driving.with_parameters(text, "when_none=hold")
