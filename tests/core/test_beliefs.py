@@ -1,4 +1,4 @@
-"""Beliefs of the best safe arm: against draws from the posteriors, and against integrals by other formulas and SciPy."""
+"""Beliefs of the best safe arm: against draws from the posteriors, and against integrals by other formulas, SciPy."""
 
 import math
 
@@ -32,12 +32,18 @@ STATES = {
 }
 
 
+def failures_before(limits):
+    """b of the prior Beta(1, b), of which half lies below the limit; flat from 1/2 on."""
+    return np.maximum(1.0, np.log(0.5) / np.log1p(-np.maximum(limits, 1e-3)))
+
+
 def drawn(rewards, risks, limits, odds, size, random):
     """Chance to be best, cost and lesson of every arm with their standard errors, from draws of all means."""
     plays, harms = risks[..., 0], risks[..., 1]
     mu = random.beta(rewards[:, 1] + 1, rewards[:, 0] - rewards[:, 1] + 1, (size, len(rewards)))
-    nu = random.beta(harms + 1, plays - harms + 1, (size, *harms.shape))
-    point = odds * stats.beta.pdf(limits, harms + 1, plays - harms + 1)
+    b = failures_before(limits)
+    nu = random.beta(harms + 1, plays - harms + b, (size, *harms.shape))
+    point = odds * stats.beta.pdf(limits, harms + 1, plays - harms + b) / stats.beta.pdf(limits, 1, b)
     nu = np.where(random.random(nu.shape) < point / (1 + point), limits, nu)
     safe = (nu <= limits).all(2)
     best = np.where(safe.any(1), np.where(safe, mu, -1.0).argmax(1), -1)
@@ -90,9 +96,10 @@ class Integrated:
 
     def __init__(self, rewards, risks, limits, odds):
         self.a, self.b = rewards[:, 1] + 1, rewards[:, 0] - rewards[:, 1] + 1
-        self.c, self.d = risks[..., 1] + 1, risks[..., 0] - risks[..., 1] + 1
+        before = failures_before(limits)
+        self.c, self.d = risks[..., 1] + 1, risks[..., 0] - risks[..., 1] + before
         self.limits, self.arms = limits, len(rewards)
-        point = odds * stats.beta.pdf(limits, self.c, self.d)
+        point = odds * stats.beta.pdf(limits, self.c, self.d) / stats.beta.pdf(limits, 1, before)
         self.point = point / (1 + point)
         self.chance = self.point + (1 - self.point) * special.betainc(self.c, self.d, limits)
         self.safe = self.chance.prod(1)
@@ -189,7 +196,7 @@ def test_beliefs_are_sound_for_any_counts(known):
 @pytest.mark.parametrize(("plays", "harms", "alpha"), [(290, 283, 0.5), (210, 208, 0.3), (10**6, 915_172, 0.3)])
 def test_an_arm_that_is_surely_unsafe_costs_its_excess(plays, harms, alpha):
     found = weigh(*state([172, plays], [100, plays // 3], [30, harms], alpha, 0.15))
-    assert found.cost[1] == pytest.approx((harms + 1) / (plays + 2) - alpha, rel=1e-3)
+    assert found.cost[1] == pytest.approx((harms + 1) / (plays + 1 + failures_before(alpha)) - alpha, rel=1e-3)
     assert found.best[1] < 1e-12
 
 

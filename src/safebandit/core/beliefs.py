@@ -1,9 +1,10 @@
 """What Beta posteriors say of the best safe arm: who it is, what each arm costs, and what each would teach.
 
-Priors are flat, and a risk also has a point of mass at its limit, which is safe; given the data all means are
-independent. Write P_k for the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k)
-for that of its reward where 0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if
-there are none, and Y for the largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
+The prior of a mean reward is flat. That of a risk is Beta(1, b), by which an arm is as likely safe as not before any
+unit is known, with a point of mass at its limit, which is safe. Given the data all means are independent. Write P_k for
+the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k) for that of its reward where
+0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if there are none, and Y for the
+largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
 
     its chance to be the best safe arm   P_k * integral of g_k * product of F_j over j other than k
     its cost, max(best - reward, Y, 0)   Y + (M - reward - Y)_+, because Y is never negative
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from safebandit.core.arms import Numbers
-from safebandit.core.bernoulli import binomial_pmf, binomial_tail, point_mass
+from safebandit.core.bernoulli import binomial_pmf, binomial_tail
 from safebandit.core.dispatch import compiled, inlined
 
 # How many points a table has, and how many deviations, or powers of e in a tail that fades as slowly, it reaches.
@@ -34,6 +35,8 @@ _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 # Excesses of a smaller chance cost nothing; answers of a smaller one are not asked what they would mean.
 NEGLIGIBLE = 1e-9
 UNHEARD_OF = 1e-12
+# Of a smaller limit the prior is that of this one.
+LOWEST_LIMIT = 1e-3
 LEAST = 1e-100
 # The widest step of the common grid.
 WIDEST = 0.6
@@ -194,6 +197,16 @@ def weigh(rewards: Numbers, risks: Numbers, limits: Numbers, odds: float) -> Bel
     return Beliefs(known.safe, best, cost, _lessons(sums))
 
 
+@inlined
+def prior_failures(limit: float) -> float:
+    """The b of a risk's prior Beta(1, b), by which it is as likely above its limit as not; 1 from a limit of 1/2 on.
+
+    >>> prior_failures(0.5), round(prior_failures(0.3), 3)
+    (1.0, 1.943)
+    """
+    return max(1.0, math.log(0.5) / math.log1p(-max(limit, LOWEST_LIMIT)))
+
+
 @compiled
 def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
     arms, count = risks.shape[:2]
@@ -208,17 +221,22 @@ def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
     for k in range(arms):
         for j in range(count):
             plays, harms, limit = risks[k, j, 0], risks[k, j, 1], limits[j]
-            mean = (harms + 1.0) / (plays + 2.0)
-            point = point_mass(harms, plays, limit, odds)
-            below = binomial_tail(harms + 1.0, plays + 1.0, limit)
+            b = prior_failures(limit)
+            n = plays + b
+            mean = (harms + 1.0) / (n + 1.0)
+            # The posterior odds of the point are the prior ones, by how much its density has grown.
+            density = n * binomial_pmf(harms, n - 1.0, limit)
+            after = odds * density / (b * (1.0 - limit) ** (b - 1.0))
+            point = after / (1.0 + after)
+            below = binomial_tail(harms + 1.0, n, limit)
             # E[X ; X <= limit] of X ~ Beta(a, b) is mean * P(X <= limit) - limit^a (1 - limit)^b / (B(a, b) (a + b)).
-            edge = limit * (1.0 - limit) * (plays + 1.0) * binomial_pmf(harms, plays, limit)
+            edge = limit * (1.0 - limit) * density
             safe[j] = point + (1.0 - point) * below
             points[j] = point
             known.means[k, 1 + j] = point * limit + (1.0 - point) * mean
-            known.if_safe[k, j] = point * limit + (1.0 - point) * max(0.0, mean * below - edge / (plays + 2.0))
+            known.if_safe[k, j] = point * limit + (1.0 - point) * max(0.0, mean * below - edge / (n + 1.0))
             known.safe[k] *= safe[j]
-            tabulate(laws, j, harms + 1.0, plays - harms + 1.0)
+            tabulate(laws, j, harms + 1.0, n - harms)
         for j in range(count):
             known.if_safe[k, j] *= known.safe[k] / max(safe[j], LEAST)
         if 1.0 - known.safe[k] > NEGLIGIBLE:
@@ -305,7 +323,7 @@ def _meet(laws: Laws, rewards: Numbers, known: Means) -> Places:
 
 
 @compiled
-def _condition(
+def _condition(  # noqa: C901
     k: int, rewards: Numbers, known: Means, places: Places, others: Numbers, slope: Numbers, given: Numbers
 ) -> float:
     """The chance that arm k is the best safe arm; the means of every arm, given that, are written."""

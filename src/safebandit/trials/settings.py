@@ -68,7 +68,7 @@ class Settings:
         all that follows from them, so that other defaults in a later version do not change a trial that is running.
 
         >>> Settings.read(2, alpha=0.2, units=400).policy
-        'safe-ids:odds=0.15,confidence=0.95,units=400'
+        'safe-ids:odds=0.1,confidence=0.95,units=400'
         """
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = _read_alpha(alpha, named)

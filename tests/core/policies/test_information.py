@@ -25,7 +25,7 @@ from safebandit.errors import PolicyError
 
 from .. import driving
 
-ODDS, CONFIDENCE = 0.15, 0.95
+ODDS, CONFIDENCE = 0.1, 0.95
 
 
 @functools.cache
@@ -174,13 +174,13 @@ def test_chances_are_drawn_where_the_least_risky_arm_is_played_by_lot():
 
 def test_parameters_follow_from_planned_units():
     assert [settings_for(units) for units in (36, 600, 999, 1000, 2000, 10**6)] == [
-        (0.15, 0.95), (0.15, 0.95), (0.24975, 0.95), (0.25, 0.99), (0.5, 0.99), (0.5, 0.99),
+        (0.1, 0.95), (0.15, 0.95), (0.24975, 0.95), (0.25, 0.99), (0.5, 0.99), (0.5, 0.99),
     ]  # fmt: skip
     arms, limits = ("a", "b"), (0.3,)
     for policy, units, expected in (
-        (safe_ids(), None, (0.15, 0.95, 400)),
+        (safe_ids(), None, (0.1, 0.95, 400)),
         (safe_ids(), 2000, (0.5, 0.99, 2000)),
-        (safe_ids(units=36), 2000, (0.15, 0.95, 36)),
+        (safe_ids(units=36), 2000, (0.1, 0.95, 36)),
         (safe_ids(odds=0, confidence=0.8), 2000, (0.0, 0.8, 2000)),
     ):
         assert prepare(policy, Setup(arms, limits, "hold", units=units))[:3] == expected

@@ -98,7 +98,7 @@ class InformationDirected(NamedTuple):
 
 def settings_for(units: int) -> tuple[float, float]:
     """The odds and the confidence for so many planned units: the longer the trial, the more an arm near alpha pays."""
-    return min(0.5, max(0.15, units / 4000)), 0.95 if units < 1000 else 0.99
+    return min(0.5, max(0.1, units / 4000)), 0.95 if units < 1000 else 0.99
 
 
 @both
