@@ -39,8 +39,8 @@ class Trial:
     Units have ids, texts of yours; without one they are numbered. An arm is given out only while its units with
     unknown risk are fewer than those with known risk (`pending_cap` are always allowed), so that unresolved units do
     not pile up on an untested arm. While no arm is permissible, the trial holds, unless its policy says otherwise
-    (`when_none`). Without a policy it takes the one that is recommended for so many planned `units`. `lost` is what the unknown risk of a unit that is
-    given up counts as, "harm" or "ignore"; `actor` is who acts, as the log says.
+    (`when_none`). Without a policy it takes the one that is recommended for so many planned `units`. `lost` is what
+    the unknown risk of a unit that is given up counts as, "harm" or "ignore"; `actor` is who acts, as the log says.
 
     With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
 

@@ -41,7 +41,7 @@ class NewTrial(Body):
     pending_cap: Annotated[int, Field(ge=1, le=10**6)] = 1
     lost: Annotated[str, Field(pattern="^(harm|ignore)$")] = "harm"
     title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
-    units: Annotated[int | None, Field(ge=1, le=10**9, examples=[400], description="How many units are planned.")] = None
+    units: Annotated[int | None, Field(ge=1, le=10**9, examples=[400], description="Units that are planned.")] = None
 
 
 class Question(Body):
