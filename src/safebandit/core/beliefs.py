@@ -13,8 +13,9 @@ All are integrals over one variable of products of the laws of single arms, and 
 an even grid of logits as wide as the posterior; all laws meet on a common grid that steps as finely as the narrowest
 posterior there. On logits Beta densities fade on both sides, so that the trapezoid rule is nearly exact.
 
-Measured against finer integrals on random states of up to 10^6 plays beside none: chances to be best are right to
-1e-4, costs to 0.3 % of themselves, lessons to 0.3 %, or 0.1 % of the largest lesson where that is more.
+Measured against finer integrals on 60 random states of up to 10^6 plays beside none: chances to be best are right to
+1e-4, lessons to 0.2 % (of the largest, where they are below a thousandth of it), costs to 0.6 % with one risk and to
+2.5 % with several.
 """
 
 from __future__ import annotations
