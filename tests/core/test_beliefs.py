@@ -1,4 +1,4 @@
-"""Beliefs of the best safe arm: against draws from the posteriors, and against integrals by other formulas, SciPy."""
+"""Beliefs of the best safe arm: against draws from the posteriors, and against integrals by other formulas."""
 
 import math
 
@@ -79,9 +79,8 @@ def test_beliefs_are_those_of_draws(name):
 
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
-LEVELS = np.concatenate(
-    [10.0 ** np.arange(-12, -1.0), np.linspace(0.05, 0.95, 10), 1 - 10.0 ** np.arange(-2, -13, -1.0)]
-)
+RARE = 10.0 ** np.arange(-12, -1.0)
+LEVELS = np.concatenate([RARE, np.linspace(0.05, 0.95, 10), 1 - RARE[::-1]])
 
 
 def panels(*edges):
@@ -110,9 +109,7 @@ class Integrated:
         self.not_better = 1 - self.safe[:, None] * (1 - self.below)
 
     def others(self, *without):
-        return np.prod([self.not_better[j] for j in range(self.arms) if j not in without], axis=0) * np.ones(
-            len(self.x)
-        )
+        return np.delete(self.not_better, without, axis=0).prod(0)
 
     def best(self):
         return np.array([p * (self.w * self.density[k]) @ self.others(k) for k, p in enumerate(self.safe)])
