@@ -110,7 +110,8 @@ def print_recommendation(found: Recommendation) -> None:
     screen.print(f"{plan.truths.about}\n", soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("policy")
-    headings = ("regret", "unsafe plays", f"more than {plan.more_than}", "best safe arm", "unsafe arm", "harms")
+    chances = (f"more than {plan.more_than}, %", "best safe arm, %", "unsafe arm, %")
+    headings = ("regret", "unsafe plays", *chances, "harms")
     for heading in headings:
         table.add_column(heading, justify="right")
     for one in found.scores:
@@ -121,7 +122,7 @@ def print_recommendation(found: Recommendation) -> None:
     for name, reason in plan.cannot.items():
         screen.print(f"{name} cannot play: {reason}", soft_wrap=True)
     screen.print(
-        "* on the front; in brackets 95 % intervals; best safe arm, unsafe arm: how often it is selected",
+        "* on the front; ± and brackets: 95 % intervals; best safe arm, unsafe arm: how often it is selected",
         soft_wrap=True,
     )
     screen.print(f"Rule: {RULE}\n", soft_wrap=True)
@@ -130,9 +131,9 @@ def print_recommendation(found: Recommendation) -> None:
 
 
 def _number(found: Estimate) -> str:
-    return f"{found.value:,.1f} ({found.low:,.1f}-{found.high:,.1f})"
+    return f"{found.value:,.1f} ± {found.high - found.value:,.1f}"
 
 
 def _percent(found: Estimate) -> str:
     value, low, high = (100 * part for part in found)
-    return f"{value:.1f} % ({low:.1f}-{high:.1f})"
+    return f"{value:.1f} ({low:.1f}-{high:.1f})"
