@@ -71,8 +71,8 @@ def _scale(axis: Axes, name: str, drawn: list[Estimate]) -> None:
     """Logarithmic where the numbers lie far apart and none is 0, with plain numbers at the ticks."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    least, most = min(one.low for one in drawn), max(one.high for one in drawn)
-    if least <= 0.0 or most <= FAR_APART * least:
+    values, least, most = [one.value for one in drawn], min(one.low for one in drawn), max(one.high for one in drawn)
+    if least <= 0.0 or max(values) <= FAR_APART * min(values):
         axis.set(**{f"{name}lim": (0.0, 1.05 * most if most > 0.0 else 1.0)})
         return
     axis.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.15, most * 1.15)})
