@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from safebandit.errors import ResultError
+from safebandit.files import written_whole
 from safebandit.problems.limits import show_alpha
 from safebandit.simulation.summaries import Whole
 
@@ -158,14 +159,13 @@ def save(figure: Figure, path: str | Path) -> Path:
     from matplotlib import pyplot as plt
 
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     _show_texts_as_they_are(figure)
-    endings: tuple[tuple[str, dict[str, Any]], ...] = ((".png", {"Software": None}), (".svg", {"Date": None}))
-    for ending, metadata in endings:
-        with plt.rc_context(_STYLE):
-            figure.savefig(path.with_name(path.name + ending), metadata=metadata)
+    kinds: tuple[tuple[str, dict[str, Any]], ...] = (("png", {"Software": None}), ("svg", {"Date": None}))
+    for kind, metadata in kinds:
+        with plt.rc_context(_STYLE), written_whole(path.with_name(f"{path.name}.{kind}")) as partial:
+            figure.savefig(partial, format=kind, metadata=metadata)
     plt.close(figure)
-    return path.with_name(path.name + ".png")
+    return path.with_name(f"{path.name}.png")
 
 
 def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
