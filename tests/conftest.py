@@ -36,6 +36,16 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(MISSING, yellow=True, bold=True)
 
 
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server that all tests of a process share."""
+    from servers.postgres import Postgres
+
+    server = Postgres()
+    yield server
+    server.remove()
+
+
 @pytest.fixture
 def edited(monkeypatch):
     """Calling this stands for an edit of a formula: from then on the sources have another hash."""

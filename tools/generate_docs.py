@@ -17,10 +17,10 @@ NOTE = "<!-- Written by `make docs`; edit the sources, not this page. -->"
 
 
 def policies_page() -> str:
-    """The policies and indices, from their own docstrings."""
+    """docs/policies.md with the tables of policies and indices, from their own docstrings, between its marks."""
     from safebandit.cli.catalogue import catalogue
 
-    lines = ["# Policies and indices", "", NOTE, ""]
+    lines = ["<!-- tables: written by `make docs`; edit the sources -->", ""]
     for title, entries in catalogue().items():
         lines += [
             f"## {title.capitalize()}",
@@ -33,17 +33,9 @@ def policies_page() -> str:
             formula = entry["formula"].replace("|", "\\|")
             lines.append(f"| `{entry['name']}` | {about} | {formula} | {entry['parameters']} | {entry['source']} |")
         lines.append("")
-    lines += [
-        "Parameters follow a colon: `tsbu:schedule=theory`. Any reward index goes with any safety index:",
-        "`kl-upper+bayes-lower:safety.schedule=theory,when_none=hold`. Levels: `practical` is log t, `theory` is",
-        "log t + 3 log log t. Schedules of delta_t: `practical` min(alpha/2, 1/(t+1)), `theory`",
-        "min(alpha/2, 1/(sqrt(8N) t)), `proof` 1/(sqrt(8N) t log^3 t). With `tail=b`, (1 + b) log t stands for log t, and",
-        "t^(1 + b) for t in delta_t. `lasting`: an excluded arm stays so until its own outcomes say otherwise.",
-        "[Gates](gates.md) shows what both are for.",
-        "`when_none`: `least_risky`, `hold`, or an arm by name or number.",
-        "",
-    ]
-    return "\n".join(lines)
+    table = "\n".join([*lines, "<!-- /tables -->"])
+    page = (ROOT / "docs/policies.md").read_text(encoding="utf-8")
+    return re.sub("<!-- tables.*<!-- /tables -->", lambda _: table, page, flags=re.DOTALL)
 
 
 def command_paths() -> list[tuple[str, ...]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safebandit import Instance, Result, instance_by_name, simulate
 from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
-from safebandit.simulation.tail_index import tail_index
+from safebandit.simulation.tail_index import LEAST, tail_index
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "gates.md"
@@ -31,7 +31,7 @@ GATES = [
 TAILS = {"0": "tsbu", "0.25": "tsbu:tail=0.25", "0.5": "tsbu:tail=0.5"}
 SEED = 1
 # From here on the survival curve is fitted.
-ABOVE = 300.0
+ABOVE = 200.0
 
 
 def run(instance: Instance, policies: Sequence[str], horizon: int, trials: int, checkpoints: Sequence[int]) -> Result:
@@ -82,7 +82,7 @@ def tails_table(result: Result, longer: Result) -> str:
         regret, plays = result.final(policy), np.mean(result.final(policy, "unsafe_plays"))
         far = longer.final(policy)
         slope = "too few above"
-        if (far > ABOVE).sum() >= 20:
+        if (far > ABOVE).sum() >= LEAST:
             found = tail_index(far, ABOVE)
             slope = f"{found.slope:.2f} ({found.low:.2f} to {found.high:.2f})"
         cells = [f"{np.quantile(regret, level):,.0f}" for level in (0.5, 0.99, 0.999)]
@@ -122,7 +122,7 @@ def picture(sampled: Result, longer: Result) -> None:
         shares[f"b = {b}"] = Line(regret, 1.0 - (np.arange(len(regret)) + 0.5) / len(regret))
     draw_lines(right, shares)
     x = np.geomspace(ABOVE, 1e4, 50)
-    right.plot(x, 0.012 * (x / ABOVE) ** -1.0, color="0.6", linewidth=1, label="slope -1")
+    right.plot(x, 0.013 * (x / ABOVE) ** -1.0, color="0.6", linewidth=1, label="slope -1")
     right.set(
         xscale="log", yscale="log", xlim=(30, 1.2e4), xlabel="x", ylabel="P(regret > x)", title="tsbu, T = 100,000"
     )
@@ -138,7 +138,7 @@ def main() -> int:
     sampled = run(AT_THE_LIMIT, SAMPLED, 20_000, 400 // part, times)
     small = [run(each, GATES, 400, 2_000 // part, [400]) for each in (instance_by_name("drug-trial"), AT_THE_LIMIT)]
     tails = run(AT_THE_LIMIT, list(TAILS.values()), 20_000, 10_000 // part, [20_000])
-    longer = run(AT_THE_LIMIT, list(TAILS.values()), 100_000, 3_000 // part, [100_000])
+    longer = run(AT_THE_LIMIT, list(TAILS.values()), 100_000, 6_000 // part, [100_000])
     tables = {"sampled": sampled_table(sampled), "gates": gates_table(*small), "tails": tails_table(tails, longer)}
     for text in tables.values():
         print(text, end="\n\n")

@@ -68,7 +68,7 @@ async def _work(order: Order, number: int, deadline: float, latencies: list[floa
         asked = time.monotonic()
         status, given = await connection.post(f"/v1/trials/{order.trial}/units", {"unit": unit})
         between = time.monotonic()
-        if status not in (200, 201) or given["held"]:
+        if status not in (200, 201) or given["arm"] is None:
             raise RuntimeError(f"asking gave {status}: {given}")
         reward, risk = (int(rng.random() < mean) for mean in MEANS[given["arm"]])
         body = {"unit": unit, "reward": reward, "risk": risk}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +61,20 @@ class Postgres:
     def stop(self) -> None:
         """End it at once, as a power cut would."""
         self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
+
+    @contextlib.contextmanager
+    def hung(self) -> Iterator[None]:
+        """Stop all of its processes where they are, for a while: it keeps its connections and says nothing."""
+        first = int((self.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
+        all_of_them = [first, *map(int, children)]
+        for pid in all_of_them:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in all_of_them:
+                os.kill(pid, signal.SIGCONT)
 
     def remove(self) -> None:
         """Stop it, and leave nothing behind."""

@@ -121,7 +121,7 @@ def _ask_tell(count: int) -> Spread:
     for i in range(count):
         began = time.perf_counter()
         unit = trial.ask()
-        if not unit.held:
+        if unit.arm is not None:
             trial.tell(unit.id, reward=i % 2, risk=float(i % 10 == 0))
         times.append(1e6 * (time.perf_counter() - began))
     return Spread.of(times)

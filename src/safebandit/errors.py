@@ -12,6 +12,7 @@
     │       └── ConflictError     what contradicts the record: another outcome, a trial that is closed
     ├── ExecutorError     an executor or a cluster that cannot be reached, or lost its workers
     ├── RecordError       a database or a service that cannot be opened, read or written, or is of another version
+    │   └── DamagedError      a database whose bytes are not those that were written
     └── AccessError       a key that does not work, or whose role does not allow what was asked
 
 Each message is one line: the rule, the value, and the remedy where there is one.
@@ -69,6 +70,10 @@ class ConflictError(TrialError):
 
 class RecordError(SafebanditError):
     """A database or a service that cannot be opened, read or written, or is of another version."""
+
+
+class DamagedError(RecordError):
+    """A database whose bytes are not those that were written."""
 
 
 class AccessError(SafebanditError):

@@ -5,11 +5,12 @@ import socket
 import threading
 from dataclasses import dataclass, field
 
-import uvicorn
 from fastapi import FastAPI
 
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
+from safebandit.service.limits import ConnectionLimits
+from safebandit.service.run import make_server
 from safebandit.trials.record import Ledger, Settings
 
 
@@ -34,7 +35,7 @@ class Service:
         with self.ledger.writing() as writing:
             for n in range(count):
                 unit = f"unit-{n + 1}"
-                if writing.trial(name).ask(unit, actor="tests").held:
+                if writing.trial(name).ask(unit, actor="tests").arm is None:
                     return
                 writing.trial(name).tell(unit, reward=reward, risk=risk, actor="tests")
 
@@ -43,7 +44,7 @@ class Service:
 def serving(database):
     app = create_app(str(database))
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_level="warning", ws="none"))
+        server = make_server(app, ConnectionLimits())
         started, startup = threading.Event(), server.startup
 
         async def announced(sockets=None):

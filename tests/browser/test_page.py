@@ -16,7 +16,7 @@ SEEN = {
     "auditor": ALL_SECTIONS,
 }
 FORMS = {
-    "admin": ["ask", "tell", "give-up", "correct", "amend", "pause", "close"],
+    "admin": ["ask", "tell", "give-up", "void", "correct", "amend", "pause", "close"],
     "operator": ["ask", "tell"],
     "viewer": [],
     "auditor": [],

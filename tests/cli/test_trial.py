@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from safebandit.trials.concealment import CONCEALED, show_event
 from safebandit.trials.record import Ledger
 
 from .helpers import COMMAND
@@ -36,7 +37,8 @@ def desk(tmp_path, monkeypatch, command):
 @pytest.fixture
 def knee(desk):
     """A trial of three arms in which two units were told and one is pending."""
-    done = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4")
+    done = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4",
+                "--pending-cap", "1")  # fmt: skip
     assert (done.status, done.err) == (0, "")
     for unit in ("p1", "p2", "p3"):
         assert desk("ask", "knee", unit).status == 0
@@ -52,7 +54,7 @@ def events(trial: str = "knee", db: str = "trials.db"):
 
 def test_the_arm_is_alone_on_stdout_and_asking_again_gives_it_again(desk):
     created = desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".2", "--policy", "tsbu", "--title", "Pain")
-    assert (created.status, created.out) == (0, 'created "knee": 3 arms, policy tsbu\n')
+    assert (created.status, created.out) == (0, 'created "knee": 3 arms, policy tsbu, pending cap 1\n')
     given = desk("ask", "knee", "patient 1")
     assert given.status == 0
     arm, end, rest = given.out.partition("\n")
@@ -65,22 +67,22 @@ def test_the_arm_is_alone_on_stdout_and_asking_again_gives_it_again(desk):
     assert {event.actor for event in events()} == {getpass.getuser()}
 
 
-def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
+def test_no_arm_has_a_status_of_its_own_and_nothing_on_stdout(desk):
     desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--seed", "1")
     for unit in ("1", "2"):
         assert desk("ask", "knee", unit).status == 0
     held = desk("ask", "knee", "3")
     assert (held.status, held.out) == (3, "")
-    assert held.err == "hold: every arm that may be given waits for outcomes of units already given it\n"
+    assert held.err == "waiting: every arm that may be given waits for outcomes of units already given it\n"
     as_json = desk("ask", "knee", "3", "--json")
     assert as_json.status == 3
     assert as_json.err == ""
     document = json.loads(as_json.out)
-    assert (document["arm"], document["held"], document["unit"]) == (None, True, "3")
+    assert (document["arm"], document["held"], document["waiting"], document["unit"]) == (None, False, True, "3")
     shown = desk("explain", "knee", "3")
     assert "unit '3', round 3: no arm (waiting for outcomes)" in shown.out
-    assert "holds: every arm that may be given waits" in desk("status", "knee").out
-    assert desk("list").out.splitlines()[1].split() == ["knee", "holds", "2", "2"]
+    assert "waits: every arm that may be given waits" in desk("status", "knee").out
+    assert desk("list").out.splitlines()[1].split() == ["knee", "waits", "2", "2"]
     # A red hold: every arm has done nothing but harm.
     for unit in ("1", "2"):
         desk("give-up", "knee", unit, "--reason", "moved away")
@@ -88,8 +90,11 @@ def test_a_hold_has_a_status_of_its_own_and_nothing_on_stdout(desk):
         if desk("ask", "knee", f"more {i}").status == 3:
             break
         desk("tell", "knee", f"more {i}", "--reward", "0", "--risk", "1")
-    assert "no arm is permissible" in desk("ask", "knee", "one more").err
-    assert json.loads(desk("status", "knee", "--json").out)["red"] is True
+    assert desk("ask", "knee", "one more").err.startswith("hold: no arm is permissible")
+    assert desk("list").out.splitlines()[1].split()[1] == "holds"
+    shown = json.loads(desk("status", "knee", "--json").out)
+    assert shown["holding"].startswith("no arm is permissible")
+    assert shown["waiting"] is None
 
 
 def test_outcomes_in_parts_by_name_and_in_order(desk):
@@ -154,10 +159,11 @@ def test_explain_gives_the_stored_decision_and_how_things_stand(knee):
         assert words in shown
     rows = [line.split() for line in shown.splitlines() if line.split()[0] in content["arms"]]
     assert [row[0] for row in rows] == ["placebo", "low", "high"]
-    assert [float(row[-1]) for row in rows] == [
-        content["arms"][arm]["propensity"] for arm in ("placebo", "low", "high")
-    ]
-    assert json.loads(knee("explain", "knee", "p2", "--json").out) == stored.to_dict()
+    # Four digits of each are shown.
+    assert [float(row[-1]) for row in rows] == pytest.approx(
+        [content["arms"][arm]["propensity"] for arm in ("placebo", "low", "high")], rel=1e-3
+    )
+    assert json.loads(knee("explain", "knee", "p2", "--json").out) == show_event(stored, closed=False)
     now = knee("explain", "knee").out
     assert now.count("permissible") >= 3
     assert "lower risk index" in now
@@ -202,10 +208,13 @@ def test_verify_names_the_last_hash_or_the_first_event_that_fails(knee):
     last = events()[-1]
     fine = knee("verify", "knee", "--expect", last.hash)
     assert fine.status == 0
-    assert fine.out == f"6 events hold, with 3 decisions made again; the last hash is {last.hash}\n"
+    assert fine.out == f"6 events hold, with 3 decisions made again; the last hash is {last.hash}, as expected\n"
+    noted = knee("verify", "knee", "--expect", events()[3].hash)
+    assert noted.status == 0
+    assert noted.out.endswith("; the expected hash is that of event 4, and 2 events came after it\n")
     other = knee("verify", "knee", "--expect", "0" * 64)
     assert other.status == 1
-    assert other.out.startswith("event 6 fails: the last event has the hash")
+    assert other.out.startswith("event 6 fails: no event has the hash")
     assert json.loads(knee("verify", "knee", "--json").out)["holds"] is True
 
     # Someone who owns the file can take the triggers away, and is found out.
@@ -218,6 +227,67 @@ def test_verify_names_the_last_hash_or_the_first_event_that_fails(knee):
     assert forged.status == 1
     assert forged.out == "event 5 fails: event 5 was changed: its content does not give its hash\n"
     assert json.loads(knee("verify", "knee", "--json").out)["failed"] == 5
+
+
+def test_the_database_has_a_log_of_its_own(knee, command):
+    made = command("key", "new", "desk 2", "--actor", "Bea", "--db", "trials.db", cwd=knee.folder)
+    listed = json.loads(knee("log", "--json").out)["events"]
+    assert [event["kind"] for event in listed] == ["begun", "trial created", "key made"]
+    assert listed[2]["actor"] == "Bea"
+    assert "desk 2" in knee("log").out
+    assert made.out.strip() not in knee("log").out
+    assert json.loads(knee("log", "--kind", "key made", "--json").out)["events"][0]["number"] == 3
+    assert "must be one of begun, trial created" in knee("log", "--kind", "told").err
+    fine = knee("verify")
+    whole, trial = fine.out.splitlines()
+    assert fine.status == 0
+    assert whole.startswith("the database: 3 events hold; the last hash is ")
+    assert trial.startswith("knee: 6 events hold, with 3 decisions made again; the last hash is ")
+    with sqlite3.connect(knee.folder / "trials.db") as connection:
+        connection.execute("UPDATE keys SET role = 'admin'")
+    connection.close()
+    forged = knee("verify")
+    assert forged.status == 1
+    assert "is not what the database's own log gives" in forged.out.splitlines()[0]
+    assert json.loads(knee("verify", "--json").out)["holds"] is False
+
+
+def test_what_tells_the_next_arms_is_printed_when_the_trial_is_closed(knee):
+    """The owner of the database can verify at any time, and have the whole export if it is asked for."""
+    new = json.loads(knee("new", "hip", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--json").out)
+    assert new["settings"]["seed"] == CONCEALED
+
+    def printed() -> str:
+        asked = (("log", "knee", "--json"), ("explain", "knee", "p2", "--json"), ("export", "knee", "--kind", "json"))
+        return "".join(knee(*arguments).out for arguments in asked)
+
+    words = [str(word) for event in events() for word in event.content.get("stream", []) if word >= 2**32]
+    assert words
+    assert not [word for word in words if word in printed()]
+    assert knee("verify", "knee").status == 0
+    assert words[0] in knee("export", "knee", "--kind", "json", "--whole").out
+    knee("close", "knee", "--reason", "done")
+    assert not [word for word in words if word not in printed()]
+
+
+def test_a_unit_is_voided_and_ids_have_one_spelling(desk):
+    made = desk("new", "knee", "--arms", "a,b ", "--alpha", ".3", "--policy", "docb", "--ids", r"p\d+", "--delay", "9")
+    assert (made.out, made.err) == ('created "knee": 2 arms, policy docb, pending cap 5\n', "")
+    assert desk("ask", "knee", " p1").status == 0
+    assert "must match" in desk("ask", "knee", "patient 1").err
+    desk("ask", "knee", "p11")
+    assert desk("void", "knee", "p11 ", "--reason", "a typing error").out == "voided: event 4\n"
+    assert desk("void", "knee", "p11", "--reason", "again").out == "this was so already: nothing was written\n"
+    again = desk("ask", "knee", "p11")
+    assert (again.status, "its id cannot be used again" in again.err) == (2, True)
+    assert "unit p11 never got its arm, and counts as nothing (a typing error)" in desk("log", "knee").out
+    assert "1 units, 1 pending" in desk("status", "knee").out
+    assert desk("amend", "knee", "--ids", "", "--reason", "any").status == 0
+    assert desk("ask", "knee", "patient 1").status == 0
+    assert desk("verify", "knee").status == 0
+    quiet = desk("new", "late", "--arms", "a,b", "--alpha", ".3", "--policy", "docb")
+    assert "pending cap 1" in quiet.out
+    assert "--delay" in quiet.err
 
 
 def test_exports_go_to_a_file_or_to_stdout(knee):

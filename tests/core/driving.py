@@ -72,9 +72,12 @@ class Bench:
 
     def learn(self, k, *outcome):
         """One play of arm k: its reward and its risks, NaN for what is not known."""
-        play = int(self.arms["asked"][k])
+        play, told = self.arms["asked"][[k]], np.array([outcome], float)
         self.arms["asked"][k] += 1
-        self.kernels.learn(self.policy, self.memory, k, play, np.array(outcome, float), self.unknown)
+        self.seen["pending"][k] += ~np.isnan(told[0])
+        self.kernels.learn(
+            self.policy, self.memory, np.array([k]), play, told, self.unknown[None], np.array([False])
+        )  # fmt: skip
 
     def tell(self, values, k=0):
         """Begin again; arm k then has these rewards, and as many risks of the same values."""

@@ -60,6 +60,12 @@ def test_divergence_keeps_its_digits_where_p_is_near_q(q, shift, sign):
         (0.0, 1.0, math.inf),
         (0.0, 0.25, -math.log(0.75)),
         (1.0, 0.25, -math.log(0.25)),
+        # So near 0 that dividing by it overflows.
+        (0.0, 1e-300, 1e-300),
+        (0.0, 5e-324, 5e-324),
+        (1.0, 1e-300, 300 * math.log(10)),
+        (0.25, 1e-310, 0.25 * math.log(0.25) + 77.5 * math.log(10) + 0.75 * math.log(0.75)),
+        (1e-305, 1e-310, 1e-305 * (5 * math.log(10) - 1)),
     ],
 )
 def test_divergence_at_the_edges(p, q, value):
@@ -235,6 +241,20 @@ def test_binomials_are_scipys_up_to_a_milliard_plays(n, p, deviations):
     assert bounds.binomial_pmf(s, n, p) == pytest.approx(stats.binom.pmf(s, n, p), rel=1e-9, abs=1e-290)
     expected = special.betainc(s, n - s + 1, p) if s > 0 else 1.0
     assert bounds.binomial_tail(s, n, p) == pytest.approx(float(expected), rel=1e-9, abs=1e-290)
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.01, 0.3, 0.7, 0.999, 1.0 - 1e-6])
+@pytest.mark.parametrize(("n", "error"), [(1_000, 1e-12), (10**6, 1e-8), (10**9, 1e-8)])
+def test_binomials_are_as_precise_as_they_say(n, error, p):
+    for deviations in (0.5, 3.0, 12.0, 30.0):
+        s = math.ceil(n * p + deviations * math.sqrt(n * p * (1 - p)))
+        # Near the middle there are too many terms for a precise sum.
+        if s > n or (n > 10**8 and 1e-6 < p < 0.999 and deviations < 3.0):
+            continue
+        tail, mass = plain.precise_binomial(s, n, p)
+        if mass > 1e-290:
+            assert relative_error(bounds.binomial_pmf(s, n, p), mass) < error
+            assert relative_error(bounds.binomial_tail(s, n, p), tail) < error
 
 
 @given(n=st.integers(1, 5000), p=st.floats(1e-6, 1.0 - 1e-6), share=st.floats(0.0, 1.0))

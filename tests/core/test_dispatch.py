@@ -244,7 +244,7 @@ def test_an_edited_formula_is_never_served_from_the_disk(copied, tmp_path):
     assert any(name.endswith(".nbi") for name in files_of(cache))
 
     formulas = copied / "core" / "indices" / "kl.py"
-    edited = formulas.read_text().replace("    return log_t\n", "    return 2.0 * log_t\n")
+    edited = formulas.read_text().replace("    return (1.0 + tail) * log_t\n", "    return 2.0 * log_t\n")
     assert edited != formulas.read_text()
     formulas.write_text(edited)
     assert run_probe(copied, cache)[:2] == (pytest.approx(4.605170186), 0)

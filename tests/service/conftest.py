@@ -8,11 +8,12 @@ import threading
 
 import httpx
 import pytest
-import uvicorn
 
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
+from safebandit.service.limits import ConnectionLimits
 from safebandit.service.rates import RateLimits
+from safebandit.service.run import make_server
 from servers.service import SECONDS, ask_again_until
 
 # No test is to be slowed down by what another one did.
@@ -22,8 +23,8 @@ WIDE = RateLimits(rate=1e6, burst=1e6, failures=1e6, failures_burst=1e6)
 class Served:
     """An application that answers on a port of its own, in a thread."""
 
-    def __init__(self, app, url: str) -> None:
-        self.app = app
+    def __init__(self, app, server, url: str) -> None:
+        self.app, self.server = app, server
         self.url = url
         self.keys = {role: app.state.keys.create(f"the {role}", role)[1] for role in ROLES}
         self.http = httpx.Client(base_url=url, timeout=SECONDS)
@@ -47,16 +48,16 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(database, rates: RateLimits = WIDE):
+def serving(database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay: int = 0):
     """Serve a database from this process."""
-    app = create_app(str(database), rates=rates)
+    app = create_app(str(database), rates=rates, viewer_delay=viewer_delay)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
+    server = make_server(app, limits or ConnectionLimits())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
         ask_again_until(lambda: server.started or not thread.is_alive(), "the server does not start")
-        served = Served(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        served = Served(app, server, f"http://127.0.0.1:{listener.getsockname()[1]}")
         with served.http:
             yield served
     finally:

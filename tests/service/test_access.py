@@ -26,10 +26,12 @@ NEEDS = {
     ("GET", "/v1/trials/{trial}/unit"): "log",
     ("GET", "/v1/trials/{trial}/verification"): "log",
     ("GET", "/v1/trials/{trial}/export"): "log",
+    ("POST", "/v1/trials/{trial}/unit"): "log",
     ("POST", "/v1/trials/{trial}/units"): "ask",
     ("POST", "/v1/trials/{trial}/outcomes"): "tell",
     ("POST", "/v1/trials/{trial}/corrections"): "manage",
     ("POST", "/v1/trials/{trial}/given-up"): "manage",
+    ("POST", "/v1/trials/{trial}/voided"): "manage",
     ("POST", "/v1/trials/{trial}/amendments"): "manage",
     ("POST", "/v1/trials/{trial}/pause"): "manage",
     ("POST", "/v1/trials/{trial}/resume"): "manage",
@@ -50,7 +52,7 @@ PAGES = {
     for path in (
         "/keys", "/keys/{id}/revoke", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
-        "/trials/{trial}/tell", "/trials/{trial}/{change}",
+        "/trials/{trial}/tell", "/trials/{trial}/units", "/trials/{trial}/void", "/trials/{trial}/{change}",
     )
 }  # fmt: skip
 WHAT_ROLES_DO = {
@@ -97,10 +99,12 @@ def body_of(method: str, path: str) -> dict | None:
         return None
     return {
         "trials": {"name": "other", "arms": ["a"], "alpha": 0.2, "seed": 1, "policy": "docb"},
+        "unit": {"unit": "1"},
         "units": {"unit": "1"},
         "outcomes": {"unit": "1", "reward": 1},
         "corrections": {"unit": "1", "reward": 0, "reason": "x"},
         "given-up": {"unit": "1", "reason": "x"},
+        "voided": {"unit": "1", "reason": "x"},
         "amendments": {"reason": "x", "pending_cap": 7},
         **{change: {"reason": "x"} for change in ("pause", "resume", "close")},
         "keys": {"name": "x", "role": "viewer"},

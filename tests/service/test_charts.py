@@ -23,8 +23,8 @@ def arm(name, plays=10, *, permissible=True, reward=0.5, risks=(0.1,), index=0.0
 
 def overview(arms, *, alpha=(0.2,), risks=("risk",), units=0):
     return Overview(
-        "t", "", "open", None, False, 1, "tsbu", list(alpha), list(risks), 1, "harm", units, 0, 1, "", "", "exact",
-        arms, [],
+        "t", "", "open", None, None, 1, "tsbu", list(alpha), list(risks), 1, "harm", "", units, 0, 0, 1, "", "",
+        "exact", arms, [],
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_the_words_are_those_of_a_trial(connect):
     local = sb.Trial(["placebo", "low", "high"], 0.3, "docb", seed=1)
     for number in range(30):
         mine, theirs = local.ask(), live.ask()
-        assert (theirs.arm, theirs.held) == (mine.arm, mine.held)
+        assert (theirs.arm, theirs.waiting) == (mine.arm, mine.waiting)
         reward, risk = number % 2, number % 3 == 0
         local.tell(mine.id, reward=reward, risk=float(risk))
         live.tell(theirs.id, reward=reward, risk=float(risk))
@@ -100,6 +100,26 @@ def test_a_unit_is_explained_by_its_stored_decision(connect):
         live.explain("patient 2")
 
 
+def test_no_address_has_the_id_of_a_unit(connect):
+    sent = []
+
+    class Seen(Flaky):
+        def handle_request(self, request):
+            sent.append(str(request.url))
+            return super().handle_request(request)
+
+    live = new_trial(connect())
+    watched = sb.Client(live._connection.url, live._connection._http.headers["authorization"][7:], transport=Seen(()))
+    with watched:
+        mine = watched.trial(live.name)
+        mine.ask("Jane Doe")
+        mine.tell("Jane Doe", reward=1, risk=0)
+        assert mine.explain("Jane Doe").chosen is not None
+        mine.correct("Jane Doe", risk=1, reason="typing")
+    assert len(sent) == 4
+    assert "Jane" not in "".join(sent)
+
+
 def test_everything_else(connect):
     live = new_trial(connect(), title="A title")
     first, second = live.ask(1), live.ask()
@@ -107,6 +127,8 @@ def test_everything_else(connect):
     live.tell(1, reward=1, risk=1)
     live.correct(1, risk=0, reason="typing")
     live.give_up(second.id, reason="moved")
+    live.ask("typo")
+    live.void("typo ", reason="a typing error")
     live.pause(reason="lunch")
     with pytest.raises(ConflictError, match="resume it"):
         live.ask()
@@ -115,9 +137,10 @@ def test_everything_else(connect):
     live.close(reason="done")
     assert live.overview()["title"] == "A title"
     assert [event["kind"] for event in live.log()] == [
-        "created", "asked", "asked", "told", "corrected", "given up", "paused", "resumed", "amended", "closed",
+        "created", "asked", "asked", "told", "corrected", "given up", "asked", "voided", "paused", "resumed", "amended",
+        "closed",
     ]  # fmt: skip
-    assert [event["number"] for event in live.log(after=8)] == [9, 10]
+    assert [event["number"] for event in live.log(after=10)] == [11, 12]
     assert live.verify()["holds"]
     assert not live.verify(expected="0" * 64)["holds"]
 

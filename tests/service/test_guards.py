@@ -14,6 +14,7 @@ from safebandit.service.guards import BODY_BYTES
 from safebandit.service.logs import JsonLines
 from safebandit.service.rates import MOST_BUCKETS, Buckets, RateLimits
 from safebandit.service.refusals import answer
+from safebandit.trials.record import Ledger, Settings
 from servers.service import ask_again_until
 
 from .conftest import WIDE, serving
@@ -64,7 +65,8 @@ def test_bodies_have_a_limit_whether_their_length_is_said_or_not(served, trial):
         b'{"unit": "\\ud800"}',
         b'{"\\ud800": 1, "unit": "a"}',
         b'{"unit": "a\\u0000b"}',
-        b'{"unit": "a\\nb"}',
+        b'{"unit": "a\\u200bb"}',
+        b'{"unit": "a\\u001fb"}',
         b'{"unit": ""}',
         b'{"unit": "   "}',
         b'{"unit": "' + b"a" * 201 + b'"}',
@@ -107,7 +109,7 @@ NASTY = [
     "a/b?c=d&e#f%00%2F",
     "{{7*7}} ${7*7} %s {0}",
     "=cmd|' /C calc'!A0",
-    "ключ 钥匙 🗝 \u202e\u200b",
+    "ключ 钥匙 🗝 Zoë",
 ]
 
 
@@ -274,14 +276,31 @@ def test_metrics_count_requests_decisions_and_what_waits(served):
     ask_again_until(lambda: 'method="other"' in metrics(), "a request is not counted")
     text = metrics()
     assert sample(text, "safebandit_decisions_total", trial="counted", kind="asked") == 3
-    assert sample(text, "safebandit_decisions_total", trial="counted", kind="held") == 1
+    assert sample(text, "safebandit_decisions_total", trial="counted", kind="waiting") == 1
     assert sample(text, "safebandit_pending_units", trial="counted") == 2
+    assert sample(text, "safebandit_waiting", trial="counted") == 0
     assert sample(text, "safebandit_scribe_queue") == 0
     route = {"method": "POST", "route": "/v1/trials/{trial}/outcomes"}
     assert sample(text, "safebandit_requests_total", status="201", **route) >= 1
     assert sample(text, "safebandit_request_seconds_count", **route) >= 1
     assert sample(text, "safebandit_requests_total", method="other") >= 1
     assert "PROPFIND" not in text
+
+
+def test_metrics_say_after_a_restart_which_trials_hold_and_which_wait(tmp_path):
+    """Numbers of the record, not of a process: the one that decided may be gone."""
+    with Ledger(tmp_path / "trials.db") as ledger:
+        for name, alpha, risk in (("holds", 0.0, 1.0), ("waits", 0.5, None), ("goes-on", 0.5, 0.0)):
+            ledger.create(name, Settings.read(["only"], alpha, policy="docb", seed=1), actor="Ada")
+            ledger.ask(name, "1", actor="Ada")
+            if risk is not None:
+                ledger.tell(name, "1", reward=1, risk=risk, actor="Ada")
+            ledger.ask(name, "2", actor="Ada")
+    with serving(tmp_path / "trials.db") as restarted:
+        text = restarted.get("/metrics").text
+    for name, holds, waits in (("holds", 1, 0), ("waits", 0, 1), ("goes-on", 0, 0)):
+        assert sample(text, "safebandit_holding", trial=name) == holds
+        assert sample(text, "safebandit_waiting", trial=name) == waits
 
 
 def test_metrics_show_writes_that_wait(served, trial):

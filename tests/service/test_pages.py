@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from safebandit.errors import RecordError
+from safebandit.errors import NotFoundError, RecordError
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
 from safebandit.service.page import screens, views
@@ -53,7 +53,6 @@ ALLOWED = {
     "/trials/knee/live": set(ROLES),
     "/trials/knee/arms": {"admin", "viewer", "auditor"},
     "/trials/knee/units": {"admin", "auditor"},
-    "/trials/knee/units?unit=unit-3": {"admin", "auditor"},
     "/trials/knee/log": {"admin", "auditor"},
     "/trials/knee/log/2": {"admin", "auditor"},
     "/keys": {"admin"},
@@ -64,7 +63,9 @@ POSTS = {
     "/trials/knee/tell": {"admin", "operator"},
     "/trials/knee/correct": {"admin"},
     "/trials/knee/give-up": {"admin"},
+    "/trials/knee/void": {"admin"},
     "/trials/knee/amend": {"admin"},
+    "/trials/knee/units": {"admin", "auditor"},
     "/trials/knee/pause": {"admin"},
     "/trials/knee/resume": {"admin"},
     "/trials/knee/close": {"admin"},
@@ -119,13 +120,14 @@ def test_a_form_of_another_site_is_refused(service, sign_in, headers):
         answer = client.post(path, data={"unit": "forged", "name": "forged", "role": "admin"}, headers=headers)
         assert answer.status_code == 403
         assert "must be sent from this site" in answer.text
-    assert views.arm_of(service.ledger, "knee", "forged") is None
+    with pytest.raises(NotFoundError):
+        service.ledger.unit("knee", "forged")
 
 
 def test_a_form_of_this_site_is_known_by_its_origin_too(service, sign_in):
     answer = sign_in("operator").post("/trials/knee/ask", data={"unit": " unit-1 "}, headers={"Origin": service.url})
-    assert answer.status_code == 303, answer.text
-    assert answer.headers["location"] == "/trials/knee?done=ask&unit=unit-1#ask"
+    assert answer.status_code == 200, answer.text
+    assert "Unit unit-1 gets: " in answer.text
 
 
 def test_a_new_unit_is_asked_about_before_it_is_given_an_arm(service, sign_in):
@@ -143,7 +145,9 @@ def test_a_new_unit_is_asked_about_before_it_is_given_an_arm(service, sign_in):
         assert service.ledger.state("enrolling").number == before
     assert ask(new="brand-new").status_code == 303
     assert service.ledger.unit("enrolling", "brand-new").round == 1
-    assert ask().status_code == 303
+    again = ask()
+    assert again.status_code == 200
+    assert "Unit brand-new gets: " in again.text
     assert service.ledger.state("enrolling").number == before + 1
 
 
@@ -262,13 +266,37 @@ def test_a_viewer_sees_whole_blocks_only(sign_in):
 
 
 def test_an_address_does_not_tell_what_a_role_may_not_know(sign_in):
-    hidden = "/trials/knee?done=tell&event=2", "/trials/knee?done=ask&unit=unit-1"
-    assert all("unit-0" not in sign_in("viewer").get(path).text for path in hidden)
-    assert "gets: " not in sign_in("viewer").get(hidden[1]).text
-    # Another's event is not the desk's own; what a unit was given it may ask again.
-    assert "Written as" not in sign_in("operator").get(hidden[0]).text
-    assert "Unit unit-1 gets: " in sign_in("operator").get(hidden[1]).text
-    assert "was not asked for" in sign_in("operator").get("/trials/knee?done=ask&unit=never").text
+    """Another's event is not the desk's own, whatever the address says of it."""
+    for path in ("?done=tell&event=2", "?done=ask&event=2", "?done=tell&of=2", "?done=give-up&of=3"):
+        for role in ("viewer", "operator"):
+            shown = sign_in(role).get(f"/trials/knee{path}").text
+            assert not re.search("unit-[01]|gets: |Written as", shown), (role, path)
+    assert 'value="unit-1"' in sign_in("admin").get("/trials/knee?done=tell&of=2").text
+    assert "Unit unit-1 gets: " in sign_in("admin").get("/trials/knee?done=ask&event=2").text
+
+
+def test_no_address_has_the_id_of_a_unit(service, sign_in):
+    """Of all that a desk does and of all that its page links to: addresses are kept by browsers and proxies."""
+    service.create("addresses", pending_cap=2)
+    client = sign_in("admin")
+    seen = [client.get("/trials/addresses").text]
+    for n in range(8):
+        answer = client.post("/trials/addresses/ask", data={"unit": f"Jane Doe {n}"}, headers=OURS)
+        seen.append(answer.text + answer.headers.get("location", ""))
+        if answer.status_code == 303:
+            shown = client.get(answer.headers["location"].partition("#")[0]).text
+            assert f"Unit Jane Doe {n} gets: " in shown
+            seen.append(shown)
+    assert "Unit Jane Doe 7 gets no arm: " in seen[-1]
+    told = client.post("/trials/addresses/tell", data={"unit": "Jane Doe 0", "reward": "1"}, headers=OURS)
+    seen += [told.headers["location"], client.get("/trials/addresses/units").text]
+    found = client.post("/trials/addresses/units", data={"unit": "Jane Doe 1"}, headers=OURS).text
+    assert "Jane Doe 1" in found
+    addresses = re.findall(r'(?:href|action|data-live)="([^"]*)"', "".join([*seen, found]))
+    addresses.append(told.headers["location"])
+    assert any("of=" in each for each in addresses)
+    assert not [each for each in addresses if "Jane" in each or "Doe" in each]
+    assert 'method="get"' not in "".join(seen)
 
 
 def test_chances_that_tell_the_next_arm_are_not_shown(service, client):
@@ -314,10 +342,10 @@ def test_units_are_listed_and_found(service, sign_in):
     client = sign_in("auditor")
     rows = re.compile(r'title="(unit-\w+)">')
     assert rows.findall(client.get("/trials/knee/units?before=4").text) == ["unit-3", "unit-2", "unit-1"]
-    found = client.get("/trials/knee/units?unit=unit-late").text
+    found = client.post("/trials/knee/units", data={"unit": " unit-late "}, headers=OURS).text
     assert rows.findall(found) == ["unit-late"]
     assert "pending" in found
-    assert client.get("/trials/knee/units?unit=never").status_code == 404
+    assert client.post("/trials/knee/units", data={"unit": "never"}, headers=OURS).status_code == 404
 
 
 @pytest.mark.parametrize(

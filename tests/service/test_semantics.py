@@ -8,7 +8,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from safebandit.trials.record import verification
+from safebandit.trials.record import ledger, store, verification
 
 
 def events_of(served, path: str) -> list[dict]:
@@ -25,17 +25,31 @@ def test_ask_is_201_once_and_then_the_same_arm_with_200(served):
     assert [event["kind"] for event in events_of(served, path)] == ["created", "asked"]
 
 
-def test_a_hold_is_200_with_the_reason(served):
+def test_without_an_arm_the_answer_is_200_and_says_whether_the_trial_waits_or_holds(served):
     path = served.create("hold", pending_cap=1)
+
+    def line_of(name: str) -> dict:
+        return next(line for line in served.get("/v1/trials").json() if line["name"] == name)
+
     for unit in ("1", "2", "3"):
         assert served.post(f"{path}/units", {"unit": unit}).status_code == 201
-    held = served.post(f"{path}/units", {"unit": "4"})
-    assert held.status_code == 200
-    assert held.json()["held"]
-    assert held.json()["arm"] is None
-    assert "waits for outcomes" in held.json()["why"]
-    assert served.get("/v1/trials").json()[0].keys() >= {"name", "status", "holding"}
-    assert served.get(path).json()["holding"] == held.json()["why"]
+    given = served.post(f"{path}/units", {"unit": "4"})
+    assert given.status_code == 200
+    assert (given.json()["arm"], given.json()["held"], given.json()["waiting"]) == (None, False, True)
+    assert "waits for outcomes" in given.json()["why"]
+    line, seen = line_of("hold"), served.get(path).json()
+    assert (line["holding"], line["waiting"]) == (False, True)
+    assert (seen["holding"], seen["waiting"]) == (None, given.json()["why"])
+    served.post(f"{path}/amendments", {"reason": "none is safe", "alpha": 0})
+    for unit in ("1", "2", "3"):
+        served.post(f"{path}/outcomes", {"unit": unit, "reward": 0, "risk": 1})
+    given = served.post(f"{path}/units", {"unit": "4"})
+    assert (given.status_code, given.json()["held"], given.json()["waiting"]) == (200, True, False)
+    line, seen = line_of("hold"), served.get(path).json()
+    assert (line["holding"], line["waiting"]) == (True, False)
+    assert (seen["holding"], seen["waiting"]) == (given.json()["why"], None)
+    assert [event["kind"] for event in events_of(served, path)].count("waiting") == 1
+    assert [event["kind"] for event in events_of(served, path)].count("held") == 1
 
 
 def test_tell_is_201_then_200_then_409_and_422(served):
@@ -64,6 +78,32 @@ def test_tell_is_201_then_200_then_409_and_422(served):
         assert refused.status_code == 422, wrong
         assert set(refused.json()) == {"error", "message"}
     assert events_of(served, path) == before
+
+
+def test_a_body_that_says_a_name_twice_is_refused(served):
+    path = served.create("said-twice")
+    served.post(f"{path}/units", {"unit": "1"})
+    before = events_of(served, path)
+    json = {"Content-Type": "application/json"}
+    body = '{"unit":"1","reward":1,"reward":0}'
+    refused = served.request("POST", f"{path}/outcomes", content=body, headers=json)
+    assert refused.status_code == 422
+    assert '"reward" stands twice in one object' in refused.json()["message"]
+    keyed = served.request("POST", "/v1/keys", content='{"name":"a","role":"viewer","role":"admin"}', headers=json)
+    assert keyed.status_code == 422
+    assert events_of(served, path) == before
+
+
+def test_keys_and_trials_stand_in_the_log_of_the_database(served):
+    served.create("registered")
+    made = served.post("/v1/keys", {"name": "desk 9", "role": "viewer"}).json()
+    served.request("DELETE", f"/v1/keys/{made['id']}")
+    created, new, revoked = served.app.state.ledger.registry()[-3:]
+    assert [created.kind, new.kind, revoked.kind] == ["trial created", "key made", "key revoked"]
+    assert created.content["trial"] == "registered"
+    assert new.content["id"] == revoked.content["id"] == made["id"]
+    assert {event.actor.partition(" (key")[0] for event in (created, new, revoked)} == {"the admin"}
+    assert verification.verify_database(served.app.state.ledger).holds
 
 
 def test_an_unknown_trial_is_404_everywhere(served):
@@ -99,6 +139,60 @@ def test_a_paused_and_a_closed_trial_give_no_arms_but_take_outcomes(served):
     assert served.post(f"{path}/amendments", {"reason": "no", "alpha": 0.1}).status_code == 409
     assert served.post(f"{path}/outcomes", {"unit": "2", "reward": 1, "risk": 0}).status_code == 201
     assert served.post(f"{path}/reopen", {"reason": "no"}).status_code == 404
+
+
+def test_a_unit_is_the_same_however_its_id_is_typed(served):
+    path = served.create("spelt", ids=r"José \d+")
+    given = served.post(f"{path}/units", {"unit": "Jose\u0301\u00a0 17 "})
+    assert (given.status_code, given.json()["unit"]) == (201, "José 17")
+    assert served.post(f"{path}/units", {"unit": "José 17"}).status_code == 200
+    assert served.post(f"{path}/outcomes", {"unit": " José 17", "reward": 1, "risk": 0}).status_code == 201
+    assert served.get(f"{path}/unit", params={"unit": "José  17"}).json()["reward"] == 1
+    for unit, words in {"José\u200b 17": "U+200B (ZERO WIDTH SPACE)", "Zoë 17": "must match José"}.items():
+        refused = served.post(f"{path}/units", {"unit": unit})
+        assert (refused.status_code, words in refused.json()["message"]) == (422, True)
+    assert served.post(f"{path}/amendments", {"reason": "any", "ids": ""}).status_code == 201
+    assert served.post(f"{path}/units", {"unit": "Zoë 17"}).status_code == 201
+    bad = served.post(f"{path}/amendments", {"reason": "bad", "ids": "(a+)+"})
+    assert (bad.status_code, "no groups" in bad.json()["message"]) == (422, True)
+
+
+def test_a_unit_that_never_got_its_arm_is_voided(served):
+    path = served.create("voided")
+    served.post(f"{path}/units", {"unit": "typo"})
+    assert served.post(f"{path}/voided", {"unit": "typo", "reason": "a typing error"}).status_code == 201
+    assert served.post(f"{path}/voided", {"unit": "typo", "reason": "a typing error"}).status_code == 200
+    assert served.post(f"{path}/units", {"unit": "typo"}).status_code == 409
+    assert served.post(f"{path}/outcomes", {"unit": "typo", "reward": 1}).status_code == 409
+    unit = served.get(f"{path}/unit", params={"unit": "typo"}).json()
+    assert (unit["void"], unit["pending"], unit["given_up"]) == (True, False, False)
+    seen = served.get(path).json()
+    assert (seen["units"], seen["voided"], seen["pending"]) == (0, 1, 0)
+    assert served.get(f"{path}/verification").json()["holds"]
+
+
+def test_counting_anew_reads_the_units_beside_the_thread_that_writes(served, monkeypatch):
+    """All units are read before the transaction: other trials wait for none of it."""
+    path = served.create("ahead")
+    for unit in ("1", "2"):
+        served.post(f"{path}/units", {"unit": unit})
+        served.post(f"{path}/outcomes", {"unit": unit, "reward": 1, "risk": 1})
+    threads = []
+    reads = store.read_ahead
+
+    def noted(*arguments):
+        threads.append(threading.current_thread().name)
+        return reads(*arguments)
+
+    monkeypatch.setattr(store, "read_ahead", noted)
+    monkeypatch.setattr(ledger, "read_ahead", noted)
+    served.post(f"{path}/corrections", {"unit": "1", "risk": 0, "reason": "typing"})
+    served.post(f"{path}/amendments", {"reason": "less", "alpha": 0.2})
+    served.post(f"{path}/given-up", {"unit": served.post(f"{path}/units", {"unit": "3"}).json()["unit"], "reason": "x"})
+    served.post(f"{path}/voided", {"unit": "3", "reason": "a typing error"})
+    assert len(threads) == 3
+    assert "scribe" not in threads
+    assert served.get(f"{path}/verification").json()["holds"]
 
 
 def test_corrections_losses_and_amendments(served):

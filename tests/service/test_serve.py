@@ -6,11 +6,16 @@ import json
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
+from datetime import datetime, timedelta
 
 import pytest
 
+from safebandit.errors import RecordError
+from safebandit.service import keys, run
+from safebandit.trials.record import Ledger
 from servers.service import SECONDS, Service, environment, safebandit
 
 TRIAL = {"name": "knee", "arms": ["placebo", "low", "high"], "alpha": 0.3, "policy": "docb", "seed": 1}
@@ -40,6 +45,54 @@ def test_a_second_start_makes_no_key_and_knows_the_trial(tmp_path, command):
         assert [trial["name"] for trial in second.get("/v1/trials")[1]] == ["knee"]
         listed = json.loads(command("key", "list", "--json", "--db", second.database).out)
         assert [key["role"] for key in listed] == ["admin"]
+
+
+def start(monkeypatch, database, **place):
+    """All that a start does before it serves: what it says."""
+    said: list[str] = []
+    monkeypatch.setattr(run, "serve_here", lambda *_: 0)
+    monkeypatch.setattr(run, "log_to_stderr", lambda: None)
+    where = run.Place(str(database), "127.0.0.1", 0, **place)
+    assert run.serve(where, workers=1, options=run.Options(), say=said.append) == 0
+    return said
+
+
+def test_the_first_key_expires(tmp_path, monkeypatch, command):
+    database = tmp_path / "trials.db"
+    said = start(monkeypatch, database)
+    assert said[1].startswith("first key (admin), shown once: sb_")
+    assert said[2].startswith("it works for 7 days: make keys that last")
+    [key] = json.loads(command("key", "list", "--json", "--db", str(database)).out)
+    lasts = datetime.fromisoformat(key["expires"]) - datetime.fromisoformat(key["created"])
+    assert abs(lasts - timedelta(days=7)) < timedelta(minutes=1)
+    assert len(start(monkeypatch, database)) == 1
+    monkeypatch.setattr(keys, "now", lambda: key["expires"])
+    [_, warned] = start(monkeypatch, database)
+    assert warned.startswith("no key works any more; make one: safebandit key new NAME --role admin --db ")
+
+
+def test_the_first_key_can_go_to_a_file_of_its_owner(tmp_path, monkeypatch):
+    file = tmp_path / "first.key"
+    said = start(monkeypatch, tmp_path / "trials.db", key_file=file)
+    assert said[1] == f"first key (admin) is in {file}"
+    assert "sb_" not in "".join(said)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with Ledger(tmp_path / "trials.db") as ledger:
+        found = keys.Keys(ledger).find(file.read_text().strip())
+    assert found is not None
+    assert found.role == "admin"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("there", "exists already"), ("no/such", "cannot be made: no such file")]
+)
+def test_a_first_key_that_cannot_be_kept_is_not_made(tmp_path, monkeypatch, name, message):
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(RecordError, match=message):
+        start(monkeypatch, tmp_path / "trials.db", key_file=tmp_path / name)
+    assert (tmp_path / "there").read_text() == "mine"
+    with Ledger(tmp_path / "trials.db") as ledger:
+        assert keys.Keys(ledger).all() == []
 
 
 def test_other_addresses_need_a_key_before(tmp_path, command):
@@ -114,14 +167,13 @@ def test_keys_from_a_shell(tmp_path, command):
 def test_a_signal_before_the_server_listens_to_signals_is_not_lost(tmp_path, number):
     code = f"""
 import os, socket, uvicorn
-from safebandit.service.rates import RateLimits
-from safebandit.service.run import serve_here
+from safebandit.service.run import Options, serve_here
 run = uvicorn.Server.run
 def signalled(self, sockets):
     os.kill(os.getpid(), {int(number)})
     run(self, sockets)
 uvicorn.Server.run = signalled
-raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), RateLimits()))
+raise SystemExit(serve_here({str(tmp_path / "trials.db")!r}, socket.create_server(("127.0.0.1", 0)), Options()))
 """
     done = subprocess.run([sys.executable, "-c", code], env=environment(), timeout=SECONDS)
     assert done.returncode == 0

@@ -10,10 +10,10 @@ from safebandit.errors import PolicyError, TrialError
 from safebandit.trials.record.export import export
 from safebandit.trials.record.verification import verify
 
-from .record.conftest import database, empty_file, ledger, one_database, postgres
+from .record.conftest import database, empty_file, ledger, one_database
 from .record.helpers import ARMS, refused, settings
 
-__all__ = ["database", "empty_file", "ledger", "one_database", "postgres"]
+__all__ = ["database", "empty_file", "ledger", "one_database"]
 
 
 def requests(seed, count):
@@ -69,7 +69,7 @@ def test_a_trial_in_memory_and_one_in_a_record_are_the_same(ledger, policy, seed
     found = verify(ledger, "knee")
     assert (found.problem, found._replace(hash="")) == (None, trial.verify()._replace(hash=""))
     # A record's export is a saved trial.
-    read = Trial.from_json(export(ledger, "knee", "json").decode())
+    read = Trial.from_json(export(ledger, "knee", "json", whole=True).decode())
     assert read.log == theirs
     assert read.verify() == found
     assert read.pending == trial.pending

@@ -88,6 +88,24 @@ def test_numbers_are_shown_on_the_side_of_alpha_on_which_they_lie():
     assert views(sb.docb(), found)[1].why == "not permissible: lower risk index 0.200000001 is above alpha 0.2"
 
 
+def test_a_gate_that_the_last_digits_of_its_index_contradict_is_not_explained_by_it():
+    # One harm of one unit: the evidence of log(1 / 0.2) against a budget of log 5, which are the same but for rounding.
+    trial = sb.Trial(ARMS, 0.2, "docb", seed=1)
+    for harm in (0, 1, 0, 0):
+        trial.tell(trial.ask().unit, reward=1, risk=harm)
+    harmed = trial.explain().arms[1]
+    assert harmed.risk_index == pytest.approx(0.2, abs=1e-12)
+    if harmed.risk_index <= 0.2 and not harmed.permissible:
+        assert harmed.why == "not permissible: lower risk index 0.2 is not within alpha 0.2, by the last digits"
+    near = decision(0, (0.5, 0.4, 0.3), permissible=(True, False, True), bounds=(0.2 + 1e-12, 0.2 - 1e-12, math.nan))
+    setup = {"limits": (0.2,), "risks": ("risk",), "available": True}
+    assert gate_words(sb.docb(), 0, near, **setup) == "permissible: lower risk index 0.2 is at most alpha 0.2"
+    assert "is above" not in views(sb.docb(), near)[1].why
+    assert gate_words(sb.docb(), 2, near, **setup) == "permissible by the policy's own rule"
+    unknown = near._replace(permissible=np.array([True, True, False]))
+    assert views(sb.docb(), unknown)[2].why == "not permissible: its lower risk index cannot be computed"
+
+
 class Silent(NamedTuple):
     """A family that says nothing of itself."""
 

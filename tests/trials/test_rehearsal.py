@@ -49,7 +49,7 @@ def rehearsed_by_hand(chosen, instance, scenario, seed):  # noqa: C901
             queue.append(now)
         while queue and not holds:
             answer = trial.ask(queue[0])
-            if answer.held:
+            if answer.arm is None:
                 holds = True
                 if "no arm is permissible" in answer.why and held_after < 0:
                     held_after = int(plays.sum())
@@ -281,3 +281,26 @@ def test_what_makes_no_sense_is_refused(given, error, words):
     with pytest.raises(error) as problem:
         rehearse(settings(), **{"mu": MU, "nu": NU, **given})
     assert words in str(problem.value)
+
+
+def test_many_waits_because_of_the_cap_give_a_warning_with_the_remedy():
+    truth = {"mu": MU, "nu": NU, "units": 100, "times": 50, "delay": 20, "seed": 1}
+    close = rehearse(settings(alpha=0.5), **truth)
+    assert "units wait because at most 1 of an arm may" in close.warning()
+    assert "--pending-cap 7" in close.warning()
+    assert close.to_dict()["warning"] == close.warning()
+    # The remedy is one: with the cap that fits the delay nearly nobody waits.
+    fitting = rehearse(settings(alpha=0.5, delay=20), **truth)
+    assert fitting.settings.pending_cap == 7
+    assert fitting.warning() is None
+    # Units of which nothing is heard stay pending until they are given up: 0.9 * 20 + 0.1 * 100 = 28 others arrive.
+    lossy = rehearse(settings(alpha=0.5, delay=20), **truth, missing=0.1)
+    assert "--pending-cap 10" in lossy.warning()
+    at_once = rehearse(settings(alpha=0.5), **truth | {"delay": 0})
+    assert at_once.warning() is None
+
+
+def test_those_who_wait_behind_a_hold_do_not_wait_because_of_the_cap():
+    held = rehearse(settings(alpha=0.01), mu=[0.5] * 3, nu=[0.9] * 3, units=60, times=20)
+    assert held.chances()["hold"] == 1.0
+    assert held.warning() is None

@@ -109,7 +109,7 @@ def test_the_order_of_telling_does_not_matter(policy):
     for _ in range(30):
         answers = [trial.ask() for trial in trials]
         assert answers[0] == answers[1]
-        if not answers[0].held and rng.random() < 0.5:
+        if answers[0].arm is not None and rng.random() < 0.5:
             continue
         # All that is pending, told by the one in order and by the other mixed, reward and risk apart.
         told = [(i, name, float(rng.random() < 0.4)) for i in trials[0].pending for name in ("reward", "risk")]
@@ -145,13 +145,13 @@ def test_one_unit_may_wait_for_its_risk_at_first():
     trial = Trial(["only"], 0.5, "docb", seed=1)
     assert trial.ask().arm == "only"
     waiting = trial.ask()
-    assert waiting.held
+    assert waiting.waiting
     assert (waiting.id, waiting.arm) == ("2", None)
     assert "waits for outcomes" in waiting.why
     with refused("no unit '2' was given an arm"):
         trial.tell(waiting.id, risk=0)
     trial.tell(1, reward=1)
-    assert trial.ask().held  # the risk is what counts
+    assert trial.ask().waiting  # the risk is what counts
     trial.tell(1, risk=0)
     assert trial.ask().arm == "only"
 
@@ -162,7 +162,7 @@ def test_as_many_units_may_wait_as_have_a_known_risk(known):
     for _ in range(known):
         trial.tell(trial.ask().id, reward=1, risk=0)
     given = 0
-    while not trial.ask().held:
+    while not trial.ask().waiting:
         given += 1
         assert given <= known
     assert given == known
@@ -171,7 +171,7 @@ def test_as_many_units_may_wait_as_have_a_known_risk(known):
 def test_an_arm_that_waits_leaves_the_others_to_be_given():
     trial = Trial(ARMS, 0.5, "tsbu", seed=2)
     assert {trial.ask().arm for _ in range(3)} == set(ARMS)
-    assert trial.ask().held
+    assert trial.ask().waiting
     assert trial.explain().chosen is None
     assert "wait" in trial.explain().why
     trial.tell(2, risk=0)
@@ -185,7 +185,7 @@ def test_a_held_ask_changes_nothing_but_the_log():
     before = (trial.round, trial.pending, numbers(trial))
     trial.ask()
     assert (trial.round, trial.pending, numbers(trial)) == before
-    assert [event.kind for event in trial.log] == ["created", "asked", "held"]
+    assert [event.kind for event in trial.log] == ["created", "asked", "waiting"]
 
 
 # Told twice, told wrong.
@@ -332,7 +332,7 @@ def test_the_least_risky_arm_when_none_is_permissible_and_said_so():
 def test_a_named_arm_waits_for_its_own_outcomes_like_any_other():
     trial = harm_every_arm(Trial(["a", "b"], 0.05, "docb:when_none=a", seed=1))
     given = 0
-    while not (answer := trial.ask()).held:
+    while not (answer := trial.ask()).waiting:
         assert answer.arm == "a"
         given += 1
         assert given <= 100
@@ -741,7 +741,7 @@ def test_explaining_says_what_the_next_ask_gives_and_changes_nothing(policy):
             assert trial.to_json() == before
             answer = trial.ask()
             assert first.chosen == answer.arm
-            assert [view.arm for view in first.arms if view.chosen] == ([] if answer.held else [answer.arm])
+            assert [view.arm for view in first.arms if view.chosen] == ([] if answer.arm is None else [answer.arm])
 
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)

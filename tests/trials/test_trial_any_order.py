@@ -46,7 +46,7 @@ class AnyOrder(RuleBasedStateMachine):
         promised = self.trial.explain()
         answer = self.trial.ask()
         assert answer.arm == promised.chosen
-        if answer.held:
+        if answer.arm is None:
             assert not any(view.permissible and self.free(view.arm) for view in promised.arms)
             return
         assert answer.id == str(len(self.units) + 1)

@@ -97,15 +97,15 @@ def test_an_arm_waits_while_any_of_its_risks_does():
     trial = Trial(["only"], [0.5, 0.5], "docb", seed=1)
     assert trial.ask().arm == "only"
     trial.tell(1, reward=1, risk=[0, None])
-    assert trial.ask().held
+    assert trial.ask().waiting
     trial.tell(1, risk=[None, 0])
     assert trial.ask().arm == "only"
-    assert trial.ask().held
+    assert trial.ask().waiting
     trial.tell(2, risk={"risk 1": 0})
-    assert trial.ask().held
+    assert trial.ask().waiting
     assert trial.explain().arms[0].pending == 1
     trial.tell(2, risk={"risk 2": 0})
-    assert [trial.ask().held for _ in range(3)] == [False, False, True]
+    assert [trial.ask().waiting for _ in range(3)] == [False, False, True]
 
 
 def test_why_says_which_risk_forbids_an_arm():

@@ -12,6 +12,7 @@ from safebandit.cli import main
 from safebandit.errors import TrialError
 from safebandit.trials.events import NOTHING, Event, hash_of
 from safebandit.trials.record import Ledger
+from safebandit.trials.record.database import REVISION
 from safebandit.trials.record.verification import verify
 
 from ..service.conftest import serving
@@ -48,7 +49,8 @@ def saved(name):
 
 
 def test_a_database_is_opened_and_its_log_is_not_touched(database):
-    tables = ("SELECT * FROM events ORDER BY trial, number", "SELECT * FROM units ORDER BY trial, id")
+    units = "trial, id, arm, round, play, asked_at, outcome, told_at, lost_at, pending"
+    tables = ("SELECT * FROM events ORDER BY trial, number", f"SELECT {units} FROM units ORDER BY trial, id")
     before = [rows(database, statement) for statement in tables]
     old = {name: json.loads(state) for name, state in rows(database, "SELECT name, state FROM trials")}
     with Ledger(database) as ledger:
@@ -60,7 +62,7 @@ def test_a_database_is_opened_and_its_log_is_not_touched(database):
             assert {key: getattr(state, key) for key in counted} == {key: kept[key] for key in counted}
             assert state.settings.to_dict() == kept["settings"]
     assert [rows(database, statement) for statement in tables] == before
-    assert rows(database, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert rows(database, "SELECT version_num FROM alembic_version") == [(REVISION,)]
 
 
 @pytest.mark.parametrize("name", [*EXACT, *DRAWN])
@@ -214,7 +216,7 @@ def test_holds_that_stood_are_read():
         ([*document["log"][:6], held, held, *document["log"][6:]], 0),
     ]:
         trial = Trial.from_json(json.dumps({**document, "log": log}))
-        assert [event.kind for event in trial.log].count("held") == holds
+        assert [event.kind for event in trial.log].count("waiting") == holds
         assert trial.round == 26
 
 

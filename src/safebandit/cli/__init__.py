@@ -19,8 +19,11 @@ from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.serve import serve
 from safebandit.cli.simulate import simulate
 from safebandit.cli.trial import trial_app
-from safebandit.errors import SafebanditError
+from safebandit.errors import DamagedError, SafebanditError
 from safebandit.version import __version__
+
+# Exit statuses: a request that cannot be done, and a database whose bytes are not those that were written.
+MISTAKE, DAMAGED = 2, 4
 
 UsageMistake: Any = next(base for base in UsageError.__mro__ if base.__name__ == "ClickException")
 
@@ -53,14 +56,14 @@ def options(
 
 
 def main() -> None:
-    """Run a command; a mistake gives one line and exit status 2, Ctrl-C gives 130."""
+    """Run a command; a mistake gives one line and exit status 2, a damaged database 4, Ctrl-C 130."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown by its number.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="safebandit")
     except SafebanditError as mistake:
-        _fail(f"{type(mistake).__name__}: {mistake}")
+        _fail(f"{type(mistake).__name__}: {mistake}", DAMAGED if isinstance(mistake, DamagedError) else MISTAKE)
     except UsageMistake as mistake:
         context = getattr(mistake, "ctx", None)
         command = context.command_path if context else "safebandit"
@@ -74,6 +77,6 @@ def main() -> None:
         sys.exit(status or 0)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, status: int = MISTAKE) -> None:
     typer.echo(" ".join(message.split()), err=True)
-    sys.exit(2)
+    sys.exit(status)

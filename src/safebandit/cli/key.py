@@ -9,7 +9,7 @@ import typer
 
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
-from safebandit.cli.live import DATABASE, Database
+from safebandit.cli.live import DATABASE, Actor, Database
 
 key = typer.Typer(name="key", help="Keys of the service: create, list, revoke.", rich_markup_mode=None)
 
@@ -22,10 +22,11 @@ def new(
     ] = "operator",
     days: Annotated[float | None, typer.Option(help="Days until it expires; never, if not given.")] = None,
     db: Database = DATABASE,
+    actor: Actor = None,
 ) -> None:
     """Create a key, and print it: the only time that it can be seen."""
     with _keys(db, create=True) as keys:
-        made, text = keys.create(name, role, days=days)
+        made, text = keys.create(name, role, days=days, actor=actor)
     until = f", until {made.expires}" if made.expires else ""
     typer.echo(f'key {made.id} for "{made.name}" ({made.role}{until}), shown once:', err=True)
     typer.echo(text)
@@ -59,10 +60,11 @@ def list_keys(
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `safebandit key list` shows it.")],
     db: Database = DATABASE,
+    actor: Actor = None,
 ) -> None:
     """Make a key worthless, at once and for good; a running service notices within a second."""
     with _keys(db, create=False) as keys:
-        gone = keys.revoke(id)
+        gone = keys.revoke(id, actor=actor)
     typer.echo(f'key {gone.id} of "{gone.name}" no longer works')
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from safebandit.trials.events import Event
     from safebandit.trials.record.ledger import Ledger
 
-# The status of a command that was asked for an arm while the trial holds.
-HELD = 3
+# The status of a command that was asked for an arm while there is none to give.
+NO_ARM = 3
 
 Database = Annotated[
     str,

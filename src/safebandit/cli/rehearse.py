@@ -87,6 +87,8 @@ def rehearse(
         print_document(found.to_dict())
     else:
         _print_rehearsal(name, found)
+    if found.warning() is not None:
+        typer.echo(f"warning: {found.warning()}", err=True)
     if found.interrupted:
         typer.echo(f"interrupted: kept {found.times} of {times} runs", err=True)
         return 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,18 +24,30 @@ def serve(
     burst: Annotated[
         float, typer.Option(help="Requests that each key may make at once, of each process.", min=1.0)
     ] = 4000.0,
+    connections: Annotated[
+        int, typer.Option(help="Connections that each process takes at once.", min=1, max=1_000_000)
+    ] = 512,
+    viewer_delay: Annotated[
+        int, typer.Option(help="Units that viewers see sums late, at least; 0: at once.", min=0, max=1_000_000)
+    ] = 0,
+    key_file: Annotated[
+        Path | None, typer.Option(help="A new file for the first key, instead of stdout; only its owner can read it.")
+    ] = None,
 ) -> None:
     """Serve live trials: an interface for programs, and a page for people.
 
-    The first start prints a key, once. SIGTERM or Ctrl-C stops it after the requests in flight are answered.
+    The first start prints a key, once, that works for a week. SIGTERM or Ctrl-C stops it after the requests in flight
+    are answered.
     """
     with live_packages("serve"):
+        from safebandit.service.limits import ConnectionLimits
         from safebandit.service.rates import RateLimits
-        from safebandit.service.run import Place
+        from safebandit.service.run import Options, Place
         from safebandit.service.run import serve as run
 
     rates = RateLimits(rate=rate, burst=burst)
-    status = run(Place(db, host, port), workers=workers, rates=rates, say=_say)
+    options = Options(rates, ConnectionLimits(connections=connections), viewer_delay)
+    status = run(Place(db, host, port, key_file), workers=workers, options=options, say=_say)
     if status:
         raise typer.Exit(status)
 

@@ -12,7 +12,7 @@ from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
 from safebandit.cli.live import (
     DATABASE,
-    HELD,
+    NO_ARM,
     Actor,
     Database,
     Json,
@@ -36,7 +36,10 @@ Policy = Annotated[
     str | None, typer.Option(help="A policy by name, such as tsbu:schedule=theory.", autocompletion=complete_policy)
 ]
 Alpha = typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")
-PendingCap = typer.Option(help="How many units of an arm may wait for their risk before any is known.")
+PendingCap = typer.Option(
+    help="How many units of an arm may wait for their risk before any is known.  [default: what fits --delay]"
+)
+Ids = typer.Option(help="A pattern that the id of a new unit must match, such as P-[0-9]{4}; no groups.")
 
 
 def new(
@@ -48,23 +51,26 @@ def new(
     seed: Annotated[
         int | None, typer.Option(help="Fixes all random numbers.  [default: a random one, kept in the log]")
     ] = None,
-    pending_cap: Annotated[int, PendingCap] = 1,
+    pending_cap: Annotated[int | None, PendingCap] = None,
+    delay: Annotated[int, typer.Option(help="So many more units arrive before a unit's risk is known.")] = 0,
     lost: Annotated[
         str, typer.Option(help="What the unknown risk of a unit that is given up counts as: harm or ignore.")
     ] = "harm",
     title: Annotated[str, typer.Option(help="A line for people.")] = "",
+    ids: Annotated[str, Ids] = "",
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
+        from safebandit.trials.concealment import concealed_settings
         from safebandit.trials.engine import warm_up
         from safebandit.trials.settings import Settings
         from safebandit.trials.texts import check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
-        policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title,
+        policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost, title=title, ids=ids,
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -72,16 +78,23 @@ def new(
         done = ledger.create(name, settings, actor=who)
     warm_up(settings)
     if json:
-        print_document({"trial": name, "event": done.event, "settings": settings.to_dict()})
+        print_document({"trial": name, "event": done.event, "settings": concealed_settings(settings.to_dict())})
     else:
         done_so = "created" if done.new else "there already, the same"
-        typer.echo(f'{done_so} "{name}": {len(settings.arms)} arms, policy {settings.policy}')
+        cap = f"pending cap {settings.pending_cap}"
+        typer.echo(f'{done_so} "{name}": {len(settings.arms)} arms, policy {settings.policy}, {cap}')
+    if pending_cap is None and delay == 0:
+        typer.echo(
+            "this cap fits outcomes that are known before the next unit arrives; if they come later, units will wait: "
+            "say --delay, how many more arrive meanwhile, or --pending-cap (`trial amend` changes it)", err=True,
+        )  # fmt: skip
 
 
 def ask(name: Name, unit: Unit, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> int:
     """Give a unit its arm: the arm on stdout, why on stderr. A unit that has one gets the same again.
 
-    Exit status 3: the trial holds, and the unit has no arm; stdout stays empty, stderr says why.
+    Exit status 3: there is no arm to give; stdout stays empty, stderr says why: the trial holds, as no arm is
+    permissible, or waits for outcomes.
     """
     who = checked_actor(actor)
     with open_ledger(db) as ledger:
@@ -92,8 +105,8 @@ def ask(name: Name, unit: Unit, db: Database = DATABASE, actor: Actor = None, js
         typer.echo(given.arm)
         typer.echo(given.why if given.new else f"given before, in event {given.event}: {given.why}", err=True)
     else:
-        typer.echo(f"hold: {given.why}", err=True)
-    return HELD if given.held else 0
+        typer.echo(f"{'hold' if given.held else 'waiting'}: {given.why}", err=True)
+    return NO_ARM if given.arm is None else 0
 
 
 def tell(
@@ -132,6 +145,13 @@ def give_up(
     _write(db, actor, json, "given up", lambda ledger, who: ledger.give_up(name, unit, reason=reason, actor=who))
 
 
+def void(
+    name: Name, unit: Unit, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
+) -> None:
+    """Count a unit that never got its arm, such as a typing error, as nothing; its id cannot be used again."""
+    _write(db, actor, json, "voided", lambda ledger, who: ledger.void(name, unit, reason=reason, actor=who))
+
+
 def amend(
     name: Name,
     reason: Reason,
@@ -141,18 +161,22 @@ def amend(
         list[str] | None, typer.Option(help="A new arm, or one that was withdrawn; may be repeated.")
     ] = None,
     withdraw: Annotated[list[str] | None, typer.Option(help="An arm to give no more; may be repeated.")] = None,
-    pending_cap: Annotated[int | None, PendingCap] = None,
+    pending_cap: Annotated[
+        int | None, typer.Option(help="How many units of an arm may wait for their risk before any is known.")
+    ] = None,
+    ids: Annotated[str | None, Ids] = None,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
 ) -> None:
-    """Change alpha, policy or arms from now on; what was decided before stands."""
+    """Change alpha, policy, arms or rules from now on; what was decided before stands."""
     changes: dict[str, Any] = {
         "alpha": None if alpha is None else one_or_more("alpha", alpha),
         "policy": policy,
         "add": tuple(add or ()),
         "withdraw": tuple(withdraw or ()),
         "pending_cap": pending_cap,
+        "ids": ids,
     }
     _write(db, actor, json, "amended", lambda ledger, who: ledger.amend(name, reason=reason, actor=who, **changes))
 
@@ -197,7 +221,7 @@ def options(context: typer.Context) -> None:
 
 
 for command in (
-    new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, amend, pause, resume, close,
+    new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume, close,
     trial_show.trials, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip
     trial_app.command("list" if command is trial_show.trials else None, cls=Command)(command)

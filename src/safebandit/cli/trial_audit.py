@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,72 +25,117 @@ from safebandit.cli.live import (
 )
 from safebandit.errors import TrialError
 
+Whole = Annotated[str | None, typer.Argument(help="The trial; without one, the database's own log of trials and keys.")]
+
 
 def log(
-    name: Name,
+    name: Whole = None,
     after: Annotated[int, typer.Option(help="Begin behind the event of this number.")] = 0,
     limit: Annotated[int, typer.Option(min=1, help="At most so many events.")] = 100,
     kind: Annotated[str | None, typer.Option(help="Only events of this kind: asked, told, held, amended, ...")] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> None:
-    """Print a trial's log, oldest first."""
+    """Print a trial's log, oldest first; without a trial, which trials were created and keys made, by whom."""
     with live_packages("trial"):
-        from safebandit.trials.descriptions import KINDS, describe
-    if kind is not None and kind not in KINDS:
-        raise TrialError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        from safebandit.trials.concealment import show_event
+        from safebandit.trials.descriptions import KINDS, REGISTERED, describe, describe_registered
+    known = KINDS if name is not None else REGISTERED
+    if kind is not None and kind not in known:
+        raise TrialError(f"--kind must be one of {', '.join(known)}, got {kind!r}")
     with open_ledger(db) as ledger:
-        risks = ledger.state(name).settings.risks
-        found = list(itertools.islice(read_events(ledger, name, after=after, kind=kind), limit + 1))
+        state = None if name is None else ledger.state(name)
+        events = ledger.registry() if name is None else read_events(ledger, name, after=after, kind=kind)
+        wanted = (each for each in events if each.number > after and kind in (None, each.kind))
+        found = list(itertools.islice(wanted, limit + 1))
     shown = found[:limit]
     if json:
-        print_document({"trial": name, "events": [event.to_dict() for event in shown], "more": len(found) > limit})
+        told = state is None or state.status == "closed"
+        listed = [show_event(event, closed=told) for event in shown]
+        print_document({"trial": name, "events": listed, "more": len(found) > limit})
         return
     table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
     for event in shown:
-        add(table, f"{event.number}", event.time, event.actor, event.kind, describe(event, risks))
+        what = describe_registered(event) if state is None else describe(event, state.settings.risks)
+        add(table, f"{event.number}", event.time, event.actor, event.kind, what)
     print_plain(table)
     if len(found) > limit:
         typer.echo(f"there is more: --after {shown[-1].number}", err=True)
 
 
 def verify(
-    name: Name,
-    expect: Annotated[str | None, typer.Option(help="The hash of the last event, as it was noted elsewhere.")] = None,
+    name: Whole = None,
+    expect: Annotated[str | None, typer.Option(help="The hash of some event, as it was noted elsewhere.")] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> int:
-    """Recompute a trial from its first event on: every hash, every decision, the state. Exit status 1: one fails."""
+    """Recompute a trial from its first event on: every hash, every decision, the state. Exit status 1: one fails.
+
+    Without a trial: the database's own log of trials and keys, and every trial. Exit status 4: the database is damaged.
+    """
     with open_ledger(db) as ledger:
         from safebandit.trials.record.verification import verify as recompute
+        from safebandit.trials.record.verification import verify_database
 
         with counting_bar("verifying") as progress:
-            found = recompute(ledger, name, expected=expect, progress=progress)
+            if name is not None:
+                whole, each = None, {name: recompute(ledger, name, expected=expect, progress=progress)}
+            else:
+                whole = verify_database(ledger, expected=expect)
+                each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
+    found = [*([] if whole is None else [whole]), *each.values()]
+    holds = all(one.holds for one in found)
     if json:
-        print_document({**found._asdict(), "holds": found.holds})
-    elif found.holds:
-        again = f"{found.decisions - found.unrepeated} decisions made again"
-        older = f" and {found.unrepeated} that only version 0.1.0 can make again" if found.unrepeated else ""
-        typer.echo(f"{found.events} events hold, with {again}{older}; the last hash is {found.hash}")
+        documents = [{**one._asdict(), "holds": one.holds} for one in found]
+        print_document(documents[0] if name is not None else {"holds": holds, "verified": documents})
     else:
-        typer.echo(f"event {found.failed} fails: {found.problem}")
-    return 0 if found.holds else 1
+        for one in found:
+            typer.echo(_said(one) if name is not None else f"{one.trial}: {_said(one)}")
+    return 0 if holds else 1
+
+
+def _said(found: Any) -> str:
+    """What was found, in a line."""
+    if not found.holds:
+        return f"event {found.failed} fails: {found.problem}"
+    again = f", with {found.decisions - found.unrepeated} decisions made again" if found.decisions else ""
+    older = f" and {found.unrepeated} that only version 0.1.0 can make again" if found.unrepeated else ""
+    return f"{found.events} events hold{again}{older}; the last hash is {found.hash}{_remarks(found)}"
+
+
+def _remarks(found: Any) -> str:
+    """What else a reader should know of events that hold."""
+    said = ""
+    if found.after == 0:
+        said += ", as expected"
+    elif found.after is not None:
+        event, more = found.events - found.after, "1 event" if found.after == 1 else f"{found.after} events"
+        said += f"; the expected hash is that of event {event}, and {more} came after it"
+    if found.misdated:
+        said += f"; {found.misdated} have not the time that the clock said, which was an earlier one: see the log"
+    return said
 
 
 def export(
     name: Name,
     out: Annotated[Path | None, typer.Option(help="The file: .csv, .parquet or .json.")] = None,
     kind: Annotated[str | None, typer.Option(help="csv, parquet or json; without --out, on stdout.")] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With what tells which arms come next, though the trial is not closed.")
+    ] = False,
     db: Database = DATABASE,
 ) -> None:
-    """Write a trial for other programs: one row per unit (csv, parquet), or the whole log (json)."""
+    """Write a trial for other programs: one row per unit (csv, parquet), or the log (json).
+
+    Until the trial is closed, the seed and the places in the random stream are left out.
+    """
     if out is None and kind is None:
         raise TrialError("an export needs a file or a kind; give --out units.csv, or --kind csv for stdout")
     chosen = kind if kind is not None or out is None else out.suffix.lower().removeprefix(".")
     with open_ledger(db) as ledger:
         from safebandit.trials.record.export import export as make
 
-        data = make(ledger, name, str(chosen))
+        data = make(ledger, name, str(chosen), whole=whole)
     if out is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -40,6 +40,7 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
             "units": state.units,
             "pending": state.waiting,
             "holding": state.status == "open" and state.held_at is not None,
+            "waiting": state.status == "open" and state.waits_at is not None,
         }
         for state in states
     ]
@@ -48,7 +49,7 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
         return
     table = plain_table(["trial", "status", "units", "pending", "title"], right=("units", "pending"))
     for row in rows:
-        status = "holds" if row["holding"] else row["status"]
+        status = "holds" if row["holding"] else "waits" if row["waiting"] else row["status"]
         add(table, row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
     print_plain(table)
 
@@ -91,12 +92,14 @@ def explain(
     """Say why a unit was given its arm, as it was recorded then; without a unit, why each arm is permissible or not."""
     if unit is not None:
         with open_ledger(db) as ledger:
+            state = ledger.state(name)
             event = _decision(ledger, name, unit)
-            settings = ledger.state(name).settings
         if json:
-            print_document(event.to_dict())
+            from safebandit.trials.concealment import show_event
+
+            print_document(show_event(event, closed=state.status == "closed"))
         else:
-            _print_decision(event, settings)
+            _print_decision(event, state.settings)
         return
     found = _overview(db, name)
     if json:
@@ -125,23 +128,31 @@ def _print_head(found: dict[str, Any]) -> None:
         f"{found['policy']}, version {found['version']} of the settings"
     )
     if found["holding"] is not None:
-        print_plain(f"holds: {found['holding']}", style="bold red" if found["red"] else "bold")
+        print_plain(f"holds: {found['holding']}", style="bold red")
+    if found["waiting"] is not None:
+        print_plain(f"waits: {found['waiting']}", style="bold")
 
 
 def _decision(ledger: Ledger, name: str, unit: str) -> Event:
-    """The event in which a unit was given its arm, or the last in which it was held."""
+    """The event in which a unit was given its arm, or the last in which it asked and was given none."""
     try:
         return ledger.event(name, ledger.unit(name, unit).asked_at)
     except NotFoundError:
-        held = [event for event in read_events(ledger, name, kind="held") if event.content["unit"] == unit]
-        if not held:
+        from safebandit.names import normal
+        from safebandit.trials.events import NO_ARM
+
+        decided = (event for event in read_events(ledger, name) if event.kind in NO_ARM)
+        mine = [event for event in decided if normal(event.content["unit"]) == normal(unit)]
+        if not mine:
             raise
-        return held[-1]
+        return mine[-1]
 
 
 def _print_decision(event: Event, settings: Settings) -> None:
+    from safebandit.trials.events import NO_ARM, kind_of
+
     content = event.content
-    arm = content["arm"] if content["arm"] is not None else f"no arm ({content['cause']})"
+    arm = content["arm"] if content["arm"] is not None else f"no arm ({NO_ARM[kind_of(event.kind, content)]})"
     print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
     print_plain(f"why: {content['why']}")
     bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]

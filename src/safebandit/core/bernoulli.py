@@ -45,10 +45,19 @@ def divergence(p: float, q: float) -> float:
     """
     if p == q:
         return 0.0
-    # So near 0 that dividing by it overflows, q may as well be 0.
     if q <= TINY or q >= 1.0:
-        return math.inf
+        return _divergence_at_edge(p, q)
     return q * _phi((p - q) / q) + (1.0 - q) * _phi((q - p) / (1.0 - q))
+
+
+@compiled
+def _divergence_at_edge(p: float, q: float) -> float:
+    """d(p||q) where q is 0 or 1, or so near 0 that dividing by it may overflow; p is another number."""
+    if q <= 0.0 or q >= 1.0:
+        return math.inf
+    first = p * (math.log(p) - math.log(q)) if p > 0.0 else 0.0
+    rest = (1.0 - p) * (math.log1p(-p) + q) if p < 1.0 else 0.0
+    return max(0.0, first + rest)
 
 
 @inlined
@@ -164,7 +173,9 @@ def _stirling_error(n: float) -> float:
 
 @compiled
 def binomial_pmf(s: float, n: float, p: float) -> float:
-    """P(Bin(n, p) = s), by the divergence and Stirling's series: full precision up to n = 10^9.
+    """P(Bin(n, p) = s), by the divergence and Stirling's series.
+
+    Its relative error, and that of `binomial_tail`, is at most 1e-12 up to n = 1,000, and 1e-8 up to n = 10^9.
 
     >>> round(binomial_pmf(2, 4, 0.5), 6)
     0.375
@@ -178,7 +189,9 @@ def binomial_pmf(s: float, n: float, p: float) -> float:
     if s == n:
         return math.exp(n * math.log(p))
     shape = _stirling_error(n) - _stirling_error(s) - _stirling_error(n - s)
-    return math.exp(shape - n * divergence(s / n, p)) * math.sqrt(n / (2.0 * math.pi * s * (n - s)))
+    # Of the two shares the smaller one has the more digits.
+    away = divergence(s / n, p) if p <= 0.5 else divergence((n - s) / n, 1.0 - p)
+    return math.exp(shape - n * away) * math.sqrt(n / (2.0 * math.pi * s * (n - s)))
 
 
 @compiled

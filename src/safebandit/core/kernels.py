@@ -195,8 +195,20 @@ def _decide(policy: Any, memory: Memory, t: int, times: int, counts: Counts) -> 
     return k, none
 
 
-def _learn(policy: Any, memory: Memory, k: int, play: int, news: Numbers, known: Numbers) -> None:
-    learn_news(policy, state_of(memory, 0, False), k, play, news, known)
+def _learn(
+    policy: Any, memory: Memory, arms: Counts, plays: Counts, news: Numbers, known: Numbers, lost: NDArray[np.bool_]
+) -> None:
+    """Count what is new of plays, one row after the other, given what was known of each before.
+
+    What is still not known of a play that is `lost` is no longer waited for.
+    """
+    state = state_of(memory, 0, False)
+    for i in range(arms.shape[0]):
+        k = arms[i]
+        for j in range(1 + state.risks):
+            if not np.isnan(news[i, j]) or (lost[i] and np.isnan(known[i, j])):
+                quantity(state, k, j).pending -= 1
+        learn_news(policy, state, k, plays[i], news[i], known[i])
 
 
 class Kernels(NamedTuple):

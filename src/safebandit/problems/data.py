@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import InstanceError, suggest
+from safebandit.names import read_name
 from safebandit.problems.cells import are_missing, read_numbers
 from safebandit.problems.limits import list_risk_names
 from safebandit.problems.tables import Table, read_file
@@ -93,6 +94,8 @@ def _read_table(data: Any, renamed: Mapping[str, str]) -> Table:
     missing = are_missing(table.rows["arm"]).to_numpy()
     if missing.any():
         raise InstanceError(f"every row needs an arm, {table.place(int(missing.argmax()))} has none")
+    spelt = {arm: read_name("an arm's name", str(arm), InstanceError) for arm in set(table.rows["arm"])}
+    table.rows["arm"] = table.rows["arm"].map(spelt)
     return table
 
 

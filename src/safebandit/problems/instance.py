@@ -15,6 +15,7 @@ from safebandit.core.arms import Counts, Numbers
 from safebandit.core.laws import draw
 from safebandit.core.streams import trial_streams
 from safebandit.errors import InstanceError, suggest
+from safebandit.names import read_name
 from safebandit.problems import make
 from safebandit.problems.limits import (
     ONE_RISK,
@@ -176,7 +177,8 @@ class Instance:
             law, mu, nu, plain = make.KINDS[kind](**parameters)
         except TypeError as problem:
             raise InstanceError(f"an instance of kind {kind}: {problem}") from None
-        names = tuple(str(arm) for arm in arms) if arms is not None else tuple(str(k) for k in range(len(mu)))
+        listed = range(len(mu)) if arms is None else arms
+        names = tuple(read_name("an arm's name", str(arm), InstanceError) for arm in listed)
         limits = plain_alpha(read_limits(alpha, len(nu)))
         of_risks = read_risk_names(risks, len(nu))
         means = nu[0] if len(nu) == 1 else nu

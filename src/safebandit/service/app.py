@@ -14,15 +14,20 @@ from safebandit.service.api import keyring, probes, reading, writing
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
+from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
+from safebandit.service.verifying import Verifications
 from safebandit.trials.record.ledger import Ledger
 from safebandit.version import __version__
 
 
-def create_app(database: str, *, rates: RateLimits | None = None) -> FastAPI:
-    """An application on this database; it is opened when the application starts, and closed when it stops."""
+def create_app(database: str, *, rates: RateLimits | None = None, viewer_delay: int = 0) -> FastAPI:
+    """An application on this database; it is opened when the application starts, and closed when it stops.
+
+    Viewers see sums as they were at least `viewer_delay` units ago.
+    """
     rates = rates or RateLimits()
     metrics = Metrics()
 
@@ -30,8 +35,11 @@ def create_app(database: str, *, rates: RateLimits | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.outlook = Outlook(ledger, viewer_delay)
+            app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)
+            app.state.verifications = Verifications(ledger, app.state.long_work)
             try:
                 yield
             finally:

@@ -22,6 +22,7 @@ from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.outcomes import AnyRisk
+from safebandit.trials.texts import id_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,10 +87,8 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap, lost and title."""
+        """Create a trial; `settings` are risks, pending_cap or delay, lost, title and ids. A seed is best not given."""
         listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
-        # Chosen here: the same request again is then the same trial.
-        seed = secrets.randbits(63) if seed is None else seed
         limits = alpha if isinstance(alpha, int | float) else list(alpha)
         body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}
         self._connection.post("/v1/trials", body)
@@ -111,34 +110,38 @@ class LiveTrial:
 
     def ask(self, id: str | int | None = None) -> Allocation:
         """Give a unit its arm, or say why none is given; without an id it gets one of its own."""
-        unit = secrets.token_hex(16) if id is None else str(id)
+        unit = secrets.token_hex(16) if id is None else id_text(id)
         given = self._connection.post(f"{self._path}/units", {"unit": unit})
         return Allocation(**{field: given[field] for field in Allocation._fields})
 
     def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> Receipt:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
-        return self._write("outcomes", {"unit": str(id), "reward": reward, "risk": _plain(risk)})
+        return self._write("outcomes", {"unit": id_text(id), "reward": reward, "risk": _plain(risk)})
 
     def explain(self, id: str | int | None = None) -> Explained:
         """What is known of every arm now; with an id, the stored decision that gave this unit its arm."""
         if id is None:
             return _explain_now(self.overview())
-        unit = self._connection.get(f"{self._path}/unit", {"unit": str(id)})
+        unit = self._connection.post(f"{self._path}/unit", {"unit": id_text(id)})
         return _explain_then(unit["decision"]["body"], unit["alpha"])
 
     def correct(
         self, id: str | int, *, reason: str, reward: float | None = None, risk: AnyRisk | None = None
     ) -> Receipt:  # fmt: skip
         """Put another outcome in the place of one that was told."""
-        body = {"unit": str(id), "reward": reward, "risk": _plain(risk), "reason": reason}
+        body = {"unit": id_text(id), "reward": reward, "risk": _plain(risk), "reason": reason}
         return self._write("corrections", body, repeatable=False)
 
     def give_up(self, id: str | int, *, reason: str) -> Receipt:
         """No longer wait for a unit's outcome."""
-        return self._write("given-up", {"unit": str(id), "reason": reason})
+        return self._write("given-up", {"unit": id_text(id), "reason": reason})
+
+    def void(self, id: str | int, *, reason: str) -> Receipt:
+        """Count a unit that never got its arm as nothing; its id cannot be used again."""
+        return self._write("voided", {"unit": id_text(id), "reason": reason})
 
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
 
     def pause(self, *, reason: str) -> Receipt:
@@ -169,9 +172,17 @@ class LiveTrial:
             at = page["next"]
 
     def verify(self, *, expected: str | None = None) -> dict[str, Any]:
-        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`."""
+        """Have the service recompute the whole trial: `holds`, and otherwise `failed` and `problem`.
+
+        A long trial takes longer than `patience`: it is asked for again and again, until it is done.
+        """
         noted = {} if expected is None else {"expected": expected}
-        return dict(self._connection.get(f"{self._path}/verification", noted))
+        found: dict[str, Any] = {}
+        while "holds" not in found:
+            job = {"job": found["job"]} if found else {}
+            wait = {"wait": min(20.0, self._connection.patience / 2)}
+            found = dict(self._connection.get(f"{self._path}/verification", {**noted, **job, **wait}))
+        return found
 
 
 def _plain(risk: AnyRisk | None) -> Any:
@@ -182,8 +193,14 @@ def _plain(risk: AnyRisk | None) -> Any:
 
 
 def _explain_now(seen: Mapping[str, Any]) -> Explained:
-    why = seen["holding"] or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"
-    return Explained(seen["units"] + 1, plain_alpha(tuple(seen["alpha"])), None, why, tuple(seen["arms"]))
+    why = (
+        seen["holding"]
+        or seen["waiting"]
+        or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"
+    )
+    return Explained(
+        seen["units"] + seen["voided"] + 1, plain_alpha(tuple(seen["alpha"])), None, why, tuple(seen["arms"])
+    )
 
 
 def _explain_then(decision: Mapping[str, Any], alpha: Sequence[float]) -> Explained:

@@ -34,7 +34,7 @@ class Connection:
         if not re.fullmatch(r"https?://[^@\s?#]+", url):
             raise RecordError("url must be a service's address such as http://127.0.0.1:8000, got something else")
         self.url = url.rstrip("/")
-        self._patience = patience
+        self.patience = patience
         self._errors = httpx.TransportError
         # What fails so was never sent.
         self._unsent: tuple[type[Exception], ...] = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -55,7 +55,7 @@ class Connection:
         return self._request("POST", path, repeatable=repeatable, json=body)
 
     def _request(self, method: str, path: str, *, repeatable: bool, **content: Any) -> Any:
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self.patience
         longest = FIRST_WAIT
         problem: SafebanditError
         while True:

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from safebandit.errors import NotFoundError, TrialError
 from safebandit.trials.events import now
 from safebandit.trials.record.database import database_errors, keys, sessions
-from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.ledger import Ledger, local_actor
+from safebandit.trials.record.registry import register
 from safebandit.trials.texts import check_text
 
 # What each role may do. "list" shows names and status of trials, "read" what is known of the arms, "log" every unit's
@@ -77,7 +78,7 @@ class Keys:
         self._worked: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def create(self, name: str, role: str, *, days: float | None = None) -> tuple[Key, str]:
+    def create(self, name: str, role: str, *, days: float | None = None, actor: str | None = None) -> tuple[Key, str]:
         """A new key, and its text: the only time that it can be seen."""
         check_text("a key's name", name)
         if len(name) > NAME_LENGTH:
@@ -90,7 +91,9 @@ class Keys:
         expires = None if days is None else _after(timedelta(days=days))
         key = Key(secrets.token_hex(8), name, role, now(), expires, None)
         with database_errors(), self._engine.begin() as connection:
-            connection.execute(keys.insert(), {**key._asdict(), "hash": _hash(secret)})
+            made = {**key._asdict(), "hash": _hash(secret)}
+            connection.execute(keys.insert(), made)
+            register(connection, "key made", made, actor=actor or local_actor())
         return key, f"sb_{key.id}_{secret}"
 
     def all(self) -> list[Key]:
@@ -98,7 +101,7 @@ class Keys:
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
             return [_key(row) for row in connection.execute(sa.select(keys).order_by(keys.c.created, keys.c.id))]
 
-    def revoke(self, id: str) -> Key:
+    def revoke(self, id: str, *, actor: str | None = None) -> Key:
         """Make a key worthless, and with it the browsers that signed in with it."""
         with database_errors(), self._engine.begin() as connection:
             row = connection.execute(sa.select(keys).where(keys.c.id == id)).one_or_none()
@@ -108,6 +111,10 @@ class Keys:
                 connection.execute(keys.update().where(keys.c.id == id).values(revoked=now()))
             connection.execute(sessions.delete().where(sessions.c.key == id))
             revoked = _key(connection.execute(sa.select(keys).where(keys.c.id == id)).one())
+            if row.revoked is None:
+                register(
+                    connection, "key revoked", {"id": id, "revoked": revoked.revoked}, actor=actor or local_actor()
+                )
         with self._lock:
             self._remembered.clear()
         return revoked

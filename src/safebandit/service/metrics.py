@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from safebandit.service.api.schemas import TrialLine
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -24,15 +26,17 @@ class Metrics:
         self._decisions = Counter("decisions", "Decisions, by what was decided.", ["trial", "kind"], **kept)
         self._limited = Counter("rate_limited", "Requests refused with 429.", ["limit"], **kept)
         self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
+        self._connections = Gauge("connections", "Connections that are open.", multiprocess_mode="livesum", **kept)
+        self._ended = Counter("connections_ended", "Connections that a limit ended.", ["limit"], **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
-    def decided(self, trial: str, *, held: bool) -> None:
-        """Count a decision: a unit was given an arm, or held."""
-        self._decisions.labels(trial, "held" if held else "asked").inc()
+    def decided(self, trial: str, kind: str) -> None:
+        """Count a decision: a unit `asked` and was given an arm, was `held`, or is `waiting`."""
+        self._decisions.labels(trial, kind).inc()
 
     def limited(self, limit: str) -> None:
         """Count a request that came too soon, by the limit of a key or of an address."""
@@ -42,25 +46,41 @@ class Metrics:
         """Note how many writes wait now."""
         self._queue.set(writes)
 
-    def text(self, pending: dict[str, int]) -> bytes:
-        """All numbers as Prometheus reads them, with the units that are pending in the record now."""
+    def connected(self, connections: int) -> None:
+        """Note how many connections are open now."""
+        self._connections.set(connections)
+
+    def ended(self, limit: str) -> None:
+        """Count a connection that was ended, by the limit that it came to."""
+        self._ended.labels(limit).inc()
+
+    def text(self, trials: Sequence[TrialLine]) -> bytes:
+        """All numbers as Prometheus reads them, with those of the trials as they are in the record now."""
         everyone = CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         else:
             everyone.register(self._registry)
-        everyone.register(_Pending(pending))
+        everyone.register(_OfTrials(trials))
         return generate_latest(everyone)
 
 
-class _Pending:
-    """Units by trial, read and not counted: every process gives the same numbers, so they are not added up."""
+_GAUGES = {
+    "pending": ("safebandit_pending_units", "Units waited for."),
+    "holding": ("safebandit_holding", "1 while no arm is given because none is permissible."),
+    "waiting": ("safebandit_waiting", "1 while no arm is given because all that may be wait for outcomes."),
+}
 
-    def __init__(self, units: dict[str, int]) -> None:
-        self._units = units
+
+class _OfTrials:
+    """Numbers by trial, read and not counted: every process gives the same, before and after a restart."""
+
+    def __init__(self, trials: Sequence[TrialLine]) -> None:
+        self._trials = trials
 
     def collect(self) -> Iterator[Metric]:
-        family = GaugeMetricFamily("safebandit_pending_units", "Units waited for.", labels=["trial"])
-        for trial, count in self._units.items():
-            family.add_metric([trial], count)
-        yield family
+        for field, (name, said) in _GAUGES.items():
+            family = GaugeMetricFamily(name, said, labels=["trial"])
+            for trial in self._trials:
+                family.add_metric([trial.name], getattr(trial, field))
+            yield family

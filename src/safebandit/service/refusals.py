@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from safebandit.errors import ConflictError, NotFoundError, RecordError, SafebanditError
+from safebandit.errors import ConflictError, DamagedError, NotFoundError, RecordError, SafebanditError
 from safebandit.service.logs import log
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -34,6 +34,8 @@ def status_of(error: SafebanditError) -> int:
         return 404
     if isinstance(error, ConflictError):
         return 409
+    if isinstance(error, DamagedError):
+        return 500
     return 503 if isinstance(error, RecordError) else 422
 
 
@@ -82,9 +84,13 @@ def _taken(request: Request) -> list[str]:
 
 
 def _unavailable(error: RecordError) -> JSONResponse:
-    """Answer 503; the database's own words, which may name its address and its user, go to the log."""
+    """Answer 503, or 500 where to try again is no use; the database's own words, which may name its address and its
+    user, go to the log.
+    """
     log.error("the record failed", extra={"fields": {"problem": str(error)}})
     message = str(error)
+    if isinstance(error, DamagedError):
+        return answer(status_of(error), "DamagedError", message)
     if error.__cause__ is not None:
         kind = type(error.__cause__).__name__
         message = f"the database failed ({kind}), nothing is acknowledged; try again, the service's log says more"

@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import resource
 import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import uvicorn
+from fastapi import FastAPI
 
 from safebandit.errors import RecordError
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
+from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
 from safebandit.service.rates import RateLimits
+from safebandit.trials.engine import SOFTWARE
 from safebandit.trials.record.database import read_url
 from safebandit.trials.record.ledger import Ledger
 
 # So long may requests in flight take when the service is told to stop.
 STOP_SECONDS = 30
+# Open files of a process beside its connections: the database's, those of the log and of the metrics.
+OTHER_FILES = 128
 FIRST_KEY = "first admin"
+# The first key is for making others: it was printed, and may stand in a log.
+FIRST_KEY_DAYS = 7
 
 
 class Place(NamedTuple):
-    """Where the service listens, and on which database."""
+    """Where the service listens, on which database, and the file that the first key is written to."""
 
     database: str
     host: str
     port: int
+    key_file: Path | None = None
 
 
-def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str], None]) -> int:
+class Options(NamedTuple):
+    """How often a key may ask, what a connection may take, and how many units late viewers see sums."""
+
+    rates: RateLimits = RateLimits()
+    connections: ConnectionLimits = ConnectionLimits()
+    viewer_delay: int = 0
+
+
+def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], None]) -> int:
     """Serve until a signal comes, and return the exit status; `say` is told once where the service can be reached."""
     log_to_stderr()
+    _allow_descriptors(options.connections.connections)
     loopback = _is_loopback(place.host)
     if not loopback and _is_missing(place.database):
         raise _no_key(place)
@@ -42,28 +61,51 @@ def serve(place: Place, *, workers: int, rates: RateLimits, say: Callable[[str],
     with _listen(place) as listener:
         with Ledger(place.database) as ledger:
             first_key = _first_key(Keys(ledger), loopback, place)
+            works = any(key.works for key in Keys(ledger).all())
         host = f"[{place.host}]" if ":" in place.host else place.host
         say(f"safebandit serves http://{host}:{listener.getsockname()[1]} (database: {_shown(place.database)})")
         if first_key is not None:
-            say(f"first key (admin), shown once: {first_key}")
+            say(first_key)
+            say(f"it works for {FIRST_KEY_DAYS} days: make keys that last, with it or with safebandit key new")
+        elif not works:
+            say(f"no key works any more; make one: safebandit key new NAME --role admin --db {_shown(place.database)}")
         if workers > 1:
             from safebandit.service.workers import supervise
 
-            return supervise(place.database, listener, workers=workers, rates=rates)
-        return serve_here(place.database, listener, rates)
+            return supervise(place.database, listener, workers=workers, options=options)
+        return serve_here(place.database, listener, options)
 
 
-def serve_here(database: str, listener: socket.socket, rates: RateLimits) -> int:
-    """Serve in this process; requests in flight are finished when it is told to stop."""
+class _Server(uvicorn.Server):
+    """A server that gives up what takes minutes when it is told to stop; what is short is finished."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.verifications.stop()
+        await super().shutdown(sockets)
+
+
+def make_server(app: FastAPI, limits: ConnectionLimits) -> uvicorn.Server:
+    """A server that answers by this application, for connections within these limits."""
     config = uvicorn.Config(
-        create_app(database, rates=rates),
+        app,
+        http=limited(limits, app.state.metrics),
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws="none",
     )
-    server = uvicorn.Server(config)
+    return _Server(config, app)
+
+
+def serve_here(database: str, listener: socket.socket, options: Options) -> int:
+    """Serve in this process; requests in flight are finished when it is told to stop."""
+    app = create_app(database, rates=options.rates, viewer_delay=options.viewer_delay)
+    server = make_server(app, options.connections)
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -75,6 +117,19 @@ def serve_here(database: str, listener: socket.socket, rates: RateLimits) -> int
     return 0 if server.started else 1
 
 
+def _allow_descriptors(connections: int) -> None:
+    """Ask the system for as many open files as the connections need, and some for the database."""
+    wanted = connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and wanted > hard:
+        raise RecordError(
+            f"{connections} connections need {wanted} open files, and this process may have {hard}; "
+            f"give --connections {max(1, hard - OTHER_FILES)} or raise the limit (ulimit -n)"
+        )
+    if soft != resource.RLIM_INFINITY and wanted > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _is_loopback(host: str) -> bool:
     try:
         found = {info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
@@ -84,11 +139,34 @@ def _is_loopback(host: str) -> bool:
 
 
 def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
-    """Make an admin's key where there is none yet, and return its text; others must not reach a service without one."""
+    """Make an admin's key where there is none yet, and say which; others must not reach a service without one."""
     known = keys.all()
     if not loopback and not any(key.works for key in known):
         raise _no_key(place)
-    return None if known else keys.create(FIRST_KEY, "admin")[1]
+    if known:
+        return None
+    if place.key_file is None:
+        return f"first key (admin), shown once: {_make_first(keys)}"
+    # The file first: a key that cannot be kept anywhere must not be made.
+    with _private_file(place.key_file) as file:
+        file.write(f"{_make_first(keys)}\n")
+    return f"first key (admin) is in {place.key_file}"
+
+
+def _make_first(keys: Keys) -> str:
+    return keys.create(FIRST_KEY, "admin", days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]
+
+
+def _private_file(path: Path) -> TextIO:
+    """A new file that only its owner can read."""
+    try:
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise RecordError(f'the file "{path}" for the first key exists already; name another one') from None
+    except OSError as problem:
+        said = (problem.strerror or str(problem)).lower()
+        raise RecordError(f'the file "{path}" for the first key cannot be made: {said}; name another one') from None
+    return open(made, "w", encoding="ascii")
 
 
 def _no_key(place: Place) -> RecordError:

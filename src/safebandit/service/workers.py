@@ -14,18 +14,20 @@ import tempfile
 import threading
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safebandit.service.logs import log, log_to_stderr
-from safebandit.service.rates import RateLimits
+
+if TYPE_CHECKING:
+    from safebandit.service.run import Options
 
 
-def supervise(database: str, listener: socket.socket, *, workers: int, rates: RateLimits) -> int:
+def supervise(database: str, listener: socket.socket, *, workers: int, options: Options) -> int:
     """Keep this many processes serving until a signal comes; 0 if all of them stopped as they should."""
     with tempfile.TemporaryDirectory(prefix="safebandit-metrics-") as folder:
         # Processes add up their numbers in files here, so that any of them can answer for all.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        return _Supervisor((database, listener, rates), workers).run()
+        return _Supervisor((database, listener, options), workers).run()
 
 
 class _Supervisor:
@@ -78,7 +80,7 @@ def _forget(process: SpawnProcess) -> None:
         mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
-def _work(alive: Connection, database: str, listener: socket.socket, rates: RateLimits) -> None:
+def _work(alive: Connection, database: str, listener: socket.socket, options: Options) -> None:
     """Serve as one worker, until the parent ends."""
     from safebandit.service.run import serve_here
 
@@ -88,4 +90,4 @@ def _work(alive: Connection, database: str, listener: socket.socket, rates: Rate
 
     log_to_stderr()
     threading.Thread(target=stop_with_parent, daemon=True).start()
-    raise SystemExit(serve_here(database, listener, rates))
+    raise SystemExit(serve_here(database, listener, options))

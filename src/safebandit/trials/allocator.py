@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, fits
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, Counts, Numbers, fits
 from safebandit.core.kernels import kernels_for, memory_for
 from safebandit.core.policies import Decision, Setup, prepare
 from safebandit.core.streams import STATE, trial_streams
@@ -26,6 +27,18 @@ Outcome = tuple[float | None, ...]
 Position = tuple[int, ...]
 
 
+class Told(NamedTuple):
+    """What was told of plays, a row for each time that something was: the play's arm and number, its reward and risks
+    as far as they are new (NaN: not told then), what was known of it before, and whether the rest was given up then.
+    """
+
+    arms: Counts
+    plays: Counts
+    news: Numbers
+    known: Numbers
+    lost: NDArray[np.bool_]
+
+
 class Chances(NamedTuple):
     """With what chance each arm is given next, and how that is known: `draws` is 0 where it is exact."""
 
@@ -36,7 +49,24 @@ class Chances(NamedTuple):
     @property
     def how(self) -> str:
         """How they are known, in words."""
-        return f"estimated from {self.draws} draws" if self.draws else "exact"
+        if self.draws == 0:
+            return "exact"
+        counted = "" if self.draws == CHANCE_DRAWS else ", this decision among them"
+        return f"estimated from {self.draws} draws{counted}"
+
+    def counting(self, k: int) -> Chances:
+        """The chances with the decision for arm k (negative: none) as one more draw, which it is.
+
+        So an arm that is given never has a chance of 0. And its inverse is the right weight: where p is the chance of
+        arm k, P(k is given) E[1 / share | k is given] = 1 - (1 - p)^(draws + 1), which is 1 but for rare arms.
+        """
+        if self.draws == 0:
+            return self
+        counts = [round(share * self.draws) for share in (*self.arms, self.held)]
+        counts[k if k >= 0 else -1] += 1
+        draws = self.draws + 1
+        *arms, held = (count / draws for count in counts)
+        return Chances(tuple(arms), held, draws)
 
 
 class Allocator:
@@ -82,9 +112,15 @@ class Allocator:
             self.arms,
         )  # fmt: skip
 
-    def consider(self, t: int) -> Decision:
-        """The decision of round t and all numbers behind it; nothing changes."""
+    def consider(self, t: int, *, aside: int | None = None) -> Decision:
+        """The decision of round t and all numbers behind it; nothing changes.
+
+        With `aside` it is made with random numbers of their own, as one of those that are drawn for the chances of
+        decision number `aside`: then it does not tell what is decided when a unit asks.
+        """
         before = self.memory.streams.copy()
+        if aside is not None:
+            self.memory.streams[:] = trial_streams(self.seed, aside, 1).policy
         decision = self.decide(t)
         self.memory.streams[:] = before
         return decision
@@ -123,17 +159,32 @@ class Allocator:
         self._set_available(k)
         return play
 
-    def learn(self, k: int, play: int, known: Outcome, news: Outcome) -> None:
-        """Count what is new of a play of arm k, given what was known of it before."""
-        told, before = (np.array([math.nan if value is None else value for value in part]) for part in (news, known))
-        self.memory.quantities[0, k]["pending"] -= ~np.isnan(told)
-        self._kernels.learn(self.policy, self.memory, k, play, told, before)
+    def take_back(self, k: int) -> None:
+        """Count a unit of arm k, of which all is pending, as if it had never been given the arm."""
+        self.memory.arms[0, k]["asked"] -= 1
+        self.memory.quantities[0, k]["pending"] -= 1
         self._set_available(k)
 
-    def give_up(self, k: int, known: Outcome) -> None:
-        """No longer wait for what is not known of a play of arm k."""
-        self.memory.quantities[0, k]["pending"] -= [value is None for value in known]
+    def learn(self, k: int, play: int, known: Outcome, news: Outcome, *, lost: bool = False) -> None:
+        """Count what is new of a play of arm k, given what was known of it before; of one that is `lost` nothing more
+        is waited for.
+        """
+        told, before = (
+            np.array([[math.nan if value is None else value for value in part]]) for part in (news, known)
+        )  # fmt: skip
+        self._learn(Told(np.array([k]), np.array([play]), told, before, np.array([lost])))
         self._set_available(k)
+
+    def count(self, given: Counts, told: Told) -> None:
+        """Count so many units of every arm, of which nothing is counted yet, and all that was told of them."""
+        self.memory.arms["asked"][0] = given
+        self.memory.quantities["pending"][0] = given[:, None]
+        self._learn(told)
+        for k in range(len(self.arms)):
+            self._set_available(k)
+
+    def _learn(self, told: Told) -> None:
+        self._kernels.learn(self.policy, self.memory, *told)
 
     def available(self, k: int) -> bool:
         """Whether arm k may be given now: not while too many of its units wait for their risk."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 class Allocation(NamedTuple):
     """The answer to `ask`: the unit's arm, or None and why; `new` is False where nothing was decided just now, because
-    the unit has an arm already or the trial still holds.
+    the unit has an arm already or the trial still gives none. Where there is no arm, the unit is `held`, because none
+    is permissible, or `waiting`, because those that are wait for outcomes of units already given them.
     """
 
     unit: str
@@ -16,6 +17,7 @@ class Allocation(NamedTuple):
     round: int
     event: int
     new: bool
+    waiting: bool = False
 
     @property
     def id(self) -> str:
@@ -24,8 +26,8 @@ class Allocation(NamedTuple):
 
     @property
     def held(self) -> bool:
-        """Whether no arm was given."""
-        return self.arm is None
+        """Whether no arm was given because none is permissible."""
+        return self.arm is None and not self.waiting
 
 
 class Receipt(NamedTuple):

@@ -10,8 +10,12 @@ from safebandit.trials.outcomes import outcome_names
 from safebandit.trials.settings import Settings
 
 KINDS = (
-    "created", "asked", "held", "told", "corrected", "given up", "amended", "paused", "resumed", "closed", "recounted",
+    "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
+    "closed", "recounted",
 )  # fmt: skip
+
+# Of the database's own log.
+REGISTERED = ("begun", "trial created", "key made", "key revoked")
 
 
 def describe(event: Event, risks: tuple[str, ...]) -> str:
@@ -23,7 +27,7 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = _describe_settings(Settings.from_dict(content["settings"]))
         case "asked":
             text = f"unit {content['unit']} was given {content['arm']} in round {content['round']}: {content['why']}"
-        case "held":
+        case "held" | "waiting":
             text = f"unit {content['unit']} was given no arm: {content['why']}"
         case "told":
             text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)}"
@@ -32,6 +36,8 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)} in the place of {before}{reason}"
         case "given up":
             text = f"unit {content['unit']}: a risk that is not known counts as {content['counts_as']}{reason}"
+        case "voided":
+            text = f"unit {content['unit']} never got its arm, and counts as nothing{reason}"
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
@@ -39,7 +45,29 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
             text = f"all outcomes were counted anew, by safebandit {content['software']}"
         case _:
             text = content.get("reason", "")
-    return text
+    return text + _doubt(content)
+
+
+def describe_registered(event: Event) -> str:
+    """An event of the database's own log in words; of a key never its hash."""
+    content = event.content
+    match event.kind:
+        case "begun":
+            there = f"{len(content['trials'])} trials and {len(content['keys'])} keys were there"
+            text = f"by safebandit {content['software']}; {there}"
+        case "trial created":
+            text = f"{content['trial']}; its first event has the hash {content['hash']}"
+        case "key made":
+            until = "" if content["expires"] is None else f", until {content['expires']}"
+            text = f"{content['id']} for {content['name']} ({content['role']}{until})"
+        case _:
+            text = str(content["id"])
+    return text + _doubt(content)
+
+
+def _doubt(content: dict[str, Any]) -> str:
+    said = content.get("clock")
+    return "" if said is None else f" [the clock said {said}, before the event that this one follows]"
 
 
 def _describe_settings(settings: Settings) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from safebandit.errors import TrialError
-from safebandit.trials.events import Event, canonical
+from safebandit.trials.concealment import conceal_document, conceal_event
+from safebandit.trials.events import Event, canonical, read_json
 from safebandit.version import __version__
 
 FORMAT = 2
@@ -19,8 +20,11 @@ _HEAD = {"format", "trial", "software", "settings", "number", "hash", "stream", 
 _OF_VERSION_0_1_0 = {"format", "version", "arms", "alpha", "policy", "seed", "log", "stream", "bar"}
 
 
-def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -> str:
-    """The text of a trial of this name, with this state as a row of a table has it."""
+def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event], *, whole: bool = True) -> str:
+    """The text of a trial of this name, with this state as a row of a table has it.
+
+    Not `whole`: without the seed and the places in the random stream, which would tell which arms come next.
+    """
     state = json.loads(row["state"])
     head = {
         "format": FORMAT,
@@ -31,15 +35,16 @@ def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event]) -
         "hash": row["hash"],
         "stream": state["position"],
     }
-    listed = ",\n".join(canonical(event._asdict()) for event in events)
-    return f'{canonical(head)[:-1]},"events":[\n{listed}\n]}}\n'
+    shown = head if whole else conceal_document(head)
+    listed = ",\n".join(canonical(event._asdict() if whole else conceal_event(event)) for event in events)
+    return f'{canonical(shown)[:-1]},"events":[\n{listed}\n]}}\n'
 
 
 def read_document(text: str) -> dict[str, Any]:
     """What a text says, of this format or of version 0.1.0's; nothing of it is checked yet but its shape."""
     try:
-        read = json.loads(text)
-    except json.JSONDecodeError as problem:
+        read = read_json(text)
+    except (ValueError, RecursionError) as problem:
         raise TrialError(f"the text is not a saved trial, or was cut short: {problem}") from None
     head: dict[str, Any] = read if isinstance(read, dict) else {}
     if is_of_version_0_1_0(head):
@@ -53,6 +58,11 @@ def read_document(text: str) -> dict[str, Any]:
         )
     if not set(head) >= _HEAD:
         raise TrialError(f"the saved trial lacks {', '.join(sorted(_HEAD - set(head)))}")
+    if "concealed" in head:
+        raise TrialError(
+            f"the export conceals {', '.join(head['concealed'])}, as its trial was not closed: it cannot go on from "
+            "here; safebandit.trials.concealment.check_concealed checks what it can, or export it when it is closed"
+        )
     return head
 
 

@@ -9,14 +9,18 @@ from typing import Any
 from safebandit.core.policies import WAIT, Decision
 from safebandit.errors import ConflictError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import Chances, Position
+from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
+from safebandit.trials.patterns import matches
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
+
+# How chances were noted that do not count the decision itself.
+DRAWS_ALONE = f"estimated from {CHANCE_DRAWS} draws"
 
 
 def create(settings: Settings) -> Draft:
@@ -24,16 +28,25 @@ def create(settings: Settings) -> Draft:
     return Draft("created", {"settings": settings.to_dict(), "software": __version__, "formulas": formulas_hash()})
 
 
-def ask(state: TrialState, unit: str) -> Draft:
+def check_beginning(settings: Settings) -> None:
+    """Refuse settings that only an amendment gives."""
+    if settings.withdrawn:
+        raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
+
+
+def ask(state: TrialState, unit: str, *, count_decision: bool = True) -> Draft:
     """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
 
-    The trial's random numbers move on; everything else changes when the event is applied.
+    The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
+    from draws, the decision is one of them; older logs did not count it.
     """
     check_open(state)
     allocator = state.allocator
     before = allocator.position
     chances = allocator.chances(state.round, state.decisions + 1)
     decision = allocator.decide(state.round)
+    if count_decision:
+        chances = chances.counting(decision.k)
     body = {
         "unit": unit,
         "round": state.round,
@@ -42,9 +55,7 @@ def ask(state: TrialState, unit: str) -> Draft:
         "none_permissible": decision.none,
         **_grounds(state, decision, chances, before),
     }
-    if decision.k >= 0:
-        return Draft("asked", body)
-    return Draft("held", {**body, "cause": "waiting for outcomes" if decision.k == WAIT else "no arm is permissible"})
+    return Draft("asked" if decision.k >= 0 else "waiting" if decision.k == WAIT else "held", body)
 
 
 def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Position) -> dict[str, Any]:
@@ -83,6 +94,7 @@ def recount(state: TrialState) -> Draft:
 
 def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
     """What is news of a unit; None if all of it is known already. What contradicts the record is refused."""
+    _check_not_void(unit)
     told = read_outcome(unit.id, reward, risk, state.settings.risks)
     names = outcome_names(state.settings.risks)
     for name, known, value in zip(names, unit.outcome, told, strict=True):
@@ -101,6 +113,7 @@ def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
 
 def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str) -> Draft:
     """Another outcome in the place of one that was told, or of what a unit given up was missing."""
+    _check_not_void(unit)
     reason = check_text("reason", reason)
     told = read_outcome(unit.id, reward, risk, state.settings.risks)
     for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
@@ -114,12 +127,30 @@ def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str) 
 
 def give_up(state: TrialState, unit: Unit, reason: str) -> Draft | None:
     """No longer wait for a unit's outcome; None if it was given up already."""
+    _check_not_void(unit)
     reason = check_text("reason", reason)
     if unit.lost_at is not None:
         return None
     if not unit.pending:
         raise ConflictError(f"all of unit {unit.id!r} is known; only a unit that is waited for can be given up")
     return Draft("given up", {"unit": unit.id, "counts_as": state.settings.lost, "reason": reason})
+
+
+def void(state: TrialState, unit: Unit, reason: str) -> Draft | None:
+    """Count a unit that never got its arm as nothing; None if it was voided already."""
+    reason = check_text("reason", reason)
+    if unit.voided_at is not None:
+        return None
+    if any(value is not None for value in unit.outcome):
+        raise ConflictError(
+            f"unit {unit.id!r} has an outcome, and so had its arm; only a unit of which nothing was told can be voided"
+        )
+    return Draft("voided", {"unit": unit.id, "reason": reason})
+
+
+def _check_not_void(unit: Unit) -> None:
+    if unit.voided_at is not None:
+        raise ConflictError(f"unit {unit.id!r} was voided in event {unit.voided_at}, and counts as nothing")
 
 
 def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
@@ -150,6 +181,13 @@ def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
     if state.status == "closed":
         raise ConflictError(f'trial "{state.name}" is closed, and stays so')
     return Draft(kind, {"reason": check_text("reason", reason)})
+
+
+def check_id(state: TrialState, id: str) -> None:
+    """Refuse the id of a new unit that is not what the trial's pattern says."""
+    pattern = state.settings.ids
+    if pattern and not matches(pattern, id):
+        raise TrialError(f"a unit's id must match {pattern} in this trial, got {id!r}; check how it was typed")
 
 
 def check_open(state: TrialState) -> None:

@@ -6,16 +6,17 @@ A trial in memory and a trial in a database are this engine on another store.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from safebandit.errors import TrialError
+from safebandit.errors import ConflictError, DamagedError, TrialError
 from safebandit.trials import drafts
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.events import Draft, now, seal
+from safebandit.trials.events import NO_ARM, Draft, kind_of, seal, stamp
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
-from safebandit.trials.texts import check_text, read_unit_id
+from safebandit.trials.texts import check_text, is_keepable, read_unit_id
 from safebandit.trials.units import Unit
 
 # Who acts where no person does.
@@ -35,18 +36,25 @@ class Engine:
 
     def ask(self, id: str | int, *, actor: str) -> Allocation:
         """Give a unit its arm; the one that it has already, if it has one."""
-        unit = read_unit_id(id)
         # Before anything is decided: a decision that is then refused would have moved the random numbers.
         check_text("actor", actor)
-        found = self.store.unit(unit)
+        found = find_unit(self.state.aliases, self.store, id)
+        if found is not None and found.voided_at is not None:
+            raise ConflictError(
+                f"unit {found.id!r} was voided in event {found.voided_at}, and its id cannot be used again; "
+                "give the unit another id"
+            )
         if found is not None:
-            return self._decided(found.asked_at)
-        if self.state.held_at is not None and self.state.status == "open":
+            return self._decided(("asked",), found.asked_at, found)
+        unit = read_unit_id(id)
+        drafts.check_id(self.state, unit)
+        stands_at = self.state.stands_at
+        if stands_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
-            return self._decided(self.state.held_at)._replace(unit=unit)
+            return self._decided(tuple(NO_ARM), stands_at)._replace(unit=unit)
         draft = drafts.ask(self.state, unit)
         done = self.append(draft, actor)
-        return _answer(draft.body, done.event, new=True)
+        return _answer(draft.kind, draft.body, done.event, new=True)
 
     def tell(self, id: str | int, *, reward: Any = None, risk: Any = None, actor: str) -> Receipt:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
@@ -60,8 +68,12 @@ class Engine:
         """No longer wait for a unit's outcome."""
         return self.append(drafts.give_up(self.state, self._unit(id), reason), actor)
 
+    def void(self, id: str | int, *, reason: str, actor: str) -> Receipt:
+        """Count a unit that never got its arm as nothing; its id cannot be used again."""
+        return self.append(drafts.void(self.state, self._unit(id), reason), actor)
+
     def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
         return self.append(drafts.amend(self.state, reason, changes), actor)
 
     def set_status(self, change: str, *, reason: str, actor: str) -> Receipt:
@@ -80,9 +92,8 @@ class Engine:
         if draft is None:
             return Receipt(state.number, False)
         check_text("actor", actor)
-        # A clock that was set back does not put an event before the one that it follows.
-        time = max(now(), state.time)
-        event = seal(state.name, state.number + 1, time, actor, draft.kind, draft.body, state.hash)
+        time, body = stamp(draft.body, after=state.time)
+        event = seal(state.name, state.number + 1, time, actor, draft.kind, body, state.hash)
         # As `apply` does, without reading again what was written just now.
         state.do(event.number, draft.kind, draft.body, self.store)
         state.hash, state.time = event.hash, event.time
@@ -90,22 +101,37 @@ class Engine:
         return Receipt(event.number, True)
 
     def _unit(self, id: str | int) -> Unit:
-        unit = self.store.unit(read_unit_id(id))
+        unit = find_unit(self.state.aliases, self.store, id)
         if unit is None:
             raise TrialError(f"no unit {read_unit_id(id)!r} was given an arm; ask for it first")
         return unit
 
-    def _decided(self, number: int) -> Allocation:
-        return _answer(self.store.event(number).content, number, new=False)
+    def _decided(self, kinds: tuple[str, ...], number: int, unit: Unit | None = None) -> Allocation:
+        """What was decided in an event, if that is the event that the tables beside the log take it for."""
+        event = self.store.event(number)
+        if event.kind in kinds:
+            given = _answer(event.kind, event.content, number, new=False)
+            if unit is None or (given.unit, given.arm) == (unit.id, unit.arm):
+                return given
+        raise DamagedError(f"event {number} is not the one that gave this answer; verify the trial")
 
 
-def _answer(content: Mapping[str, Any], number: int, *, new: bool) -> Allocation:
-    return Allocation(content["unit"], content["arm"], content["why"], content["round"], number, new)
+def find_unit(aliases: Mapping[str, str], store: Store, id: str | int) -> Unit | None:
+    """The unit of this id, however it was typed; `aliases` lead to ids that were taken before they had one spelling."""
+    # As it was typed then: two that were told apart then are still two.
+    earlier = store.unit(id) if aliases and isinstance(id, str) and is_keepable(id) else None
+    unit = read_unit_id(id) if earlier is None else earlier.id
+    return earlier or store.unit(unit) or store.unit(aliases.get(unit, unit))
+
+
+def _answer(kind: str, content: Mapping[str, Any], number: int, *, new: bool) -> Allocation:
+    waiting = kind_of(kind, content) == "waiting"
+    return Allocation(content["unit"], content["arm"], content["why"], content["round"], number, new, waiting)
 
 
 def warm_up(settings: Settings) -> None:
     """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
-    practice = Engine(TrialState("practice", settings), MemoryStore())
+    practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
-    if not practice.ask("1", actor=SOFTWARE).held:
+    if practice.ask("1", actor=SOFTWARE).arm is not None:
         practice.tell("1", reward=0.0, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)

@@ -8,8 +8,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from safebandit.errors import DamagedError
+
 # Before the first event.
 NOTHING = "0" * 64
+
+
+# The kinds of event in which a unit was given no arm, and why none could be.
+NO_ARM = {"held": "no arm is permissible", "waiting": "waiting for outcomes"}
+DECISIONS = ("asked", *NO_ARM)
 
 
 class Draft(NamedTuple):
@@ -34,16 +41,40 @@ class Event(NamedTuple):
     @property
     def content(self) -> dict[str, Any]:
         """The body, read."""
-        return dict(json.loads(self.body))
+        try:
+            return dict(read_json(self.body))
+        except (TypeError, ValueError, RecursionError) as problem:
+            raise DamagedError(f"event {self.number} cannot be read: {problem}; verify the record") from None
 
     @property
     def as_hashed(self) -> str:
         """The hash that this event must have."""
         return hash_of(self[:-1])
 
-    def to_dict(self) -> dict[str, Any]:
-        """For people and programs, the body as an object."""
-        return {**self._asdict(), "body": self.content}
+    @property
+    def is_whole(self) -> bool:
+        """Whether its content gives its hash."""
+        try:
+            return self.as_hashed == self.hash
+        except (TypeError, ValueError):
+            return False
+
+
+def link_problem(event: Event, *, trial: str, number: int, previous: str) -> str | None:
+    """What is wrong with an event that should have this number and follow the one of this hash, if anything."""
+    if event.number != number:
+        return f"is missing: the log goes on with event {event.number}"
+    if event.trial != trial or event.previous != previous:
+        return "does not follow the event before it: its link names another hash"
+    return None if event.is_whole else "was changed: its content does not give its hash"
+
+
+def kind_of(kind: str, content: Mapping[str, Any]) -> str:
+    """The kind of an event as it is written now.
+
+    Before, `held` stood for a unit that waits for outcomes, too, and the event's `cause` told them apart.
+    """
+    return "waiting" if kind == "held" and content.get("cause") == NO_ARM["waiting"] else kind
 
 
 def hash_of(fields: tuple[Any, ...]) -> str:
@@ -60,6 +91,26 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def read_json(text: str | bytes) -> Any:
+    """What a JSON text says; a name that stands twice in one object is refused, for readers take one or the other.
+
+    >>> read_json('{"reward": 1, "reward": 0}')
+    Traceback (most recent call last):
+    ValueError: "reward" stands twice in one object; say it once
+    """
+    return json.loads(text, object_pairs_hook=_each_once)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f'"{next(name for name in names if names.count(name) > 1)}" stands twice in one object; say it once'
+        )
+    return made
+
+
 def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mapping[str, Any], previous: str) -> Event:
     """The event with its hash."""
     fields = (trial, number, time, actor, kind, canonical(body), previous)
@@ -69,4 +120,45 @@ def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mappin
 def now() -> str:
     """The time in UTC, to the microsecond; texts sort as times do."""
     # Many times faster than strftime, and asked at every request.
-    return datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    return _as_text(datetime.now(UTC))
+
+
+def stamp(body: Mapping[str, Any], *, after: str) -> tuple[str, Mapping[str, Any]]:
+    """The time of the event that follows one of the time `after`, and its body.
+
+    A clock that says an earlier time was set back, or had run ahead before. Nobody knows which: the event gets the time
+    of the one before, and its body says under `clock` what the clock said.
+    """
+    clock = now()
+    return (clock, body) if clock >= after else (after, {**body, "clock": clock})
+
+
+def stamp_problem(time: str, clock: Any, *, after: str) -> str | None:
+    """What is wrong with the time of an event whose body has this `clock` (None: it has none), if anything.
+
+    >>> stamp_problem("2026-02-28T12:00:00.000000Z", None, after="2026-02-28T12:00:00.000001Z")
+    'has a time before that of the event that it follows'
+    """
+    if not is_time(time):
+        return f"has no time that a trial writes: {time!r}"
+    if time < after:
+        return "has a time before that of the event that it follows"
+    if clock is not None and not (is_time(clock) and clock < time == after):
+        return f"says that the clock was not believed, which cannot be: it said {clock!r}"
+    return None
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is a time as `now` writes it.
+
+    >>> is_time("2026-02-28T12:00:00.000000Z"), is_time("2026-02-30T12:00:00.000000Z"), is_time("2026-02-28")
+    (True, False, False)
+    """
+    try:
+        return text == _as_text(datetime.fromisoformat(text))
+    except (TypeError, ValueError):
+        return False
+
+
+def _as_text(time: datetime) -> str:
+    return time.isoformat(timespec="microseconds")[:-6] + "Z"

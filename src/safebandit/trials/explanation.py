@@ -15,6 +15,9 @@ from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 if TYPE_CHECKING:
     import pandas as pd
 
+# A gate asks no index, but what it is made of: the last digits of the index may say otherwise.
+ROUNDING = 1e-9
+
 
 class ArmView(NamedTuple):
     """One arm as the policy sees it. Means and indices that do not exist are None.
@@ -159,23 +162,27 @@ def gate_words(
     policy: Any, i: int, decision: Decision, limits: tuple[float, ...], risks: Sequence[str], *, available: bool
 ) -> str:
     """Whether arm i may be given, and why, whoever is chosen."""
-    gate, word = _Gate(policy, decision, limits, risks), risk_word(policy, i)
+    gate, word, bounds = _Gate(policy, decision, limits, risks), risk_word(policy, i), decision.bounds[i]
     if not decision.permissible[i]:
         return f"not permissible: {_what_forbids(i, gate)}"
     if not available:
         return "permissible, but waits for outcomes of units already given it"
+    if not (bounds <= np.array(limits) + ROUNDING).all():
+        return "permissible by the policy's own rule"
     if len(limits) > 1:
         return f"permissible: no {word} is above its alpha"
-    bound = decision.bounds[i, 0]
-    if not bound <= limits[0]:
-        return "permissible by the policy's own rule"
-    return f"permissible: {word} {bound:.4g} is at most alpha {limits[0]:g}"
+    return f"permissible: {word} {bounds[0]:.4g} is at most alpha {limits[0]:g}"
 
 
 def _what_forbids(i: int, gate: _Gate) -> str:
     bounds, word = gate.decision.bounds[i], risk_word(gate.policy, i)
     if len(gate.limits) == 1:
-        return f"{word} {apart(bounds[0], gate.limits[0])} is above alpha {gate.limits[0]:g}"
+        bound, limit = bounds[0], gate.limits[0]
+        if np.isnan(bound):
+            return f"its {word} cannot be computed"
+        if bound <= limit:
+            return f"{word} {bound:.4g} is not within alpha {limit:g}, by the last digits"
+        return f"{word} {apart(bound, limit)} is above alpha {limit:g}"
     above = [
         f'{word} {apart(bounds[j], limit)} of risk "{name}" is above its alpha {limit:g}'
         for j, (name, limit) in enumerate(zip(gate.risks, gate.limits, strict=True))

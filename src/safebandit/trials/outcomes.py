@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from safebandit.errors import TrialError, suggest
+from safebandit.names import find_name
 from safebandit.problems.limits import check_unit, is_listed
 
 # What may be told of a unit's risks: a number, or with several of them one each, or some by name.
@@ -40,7 +41,8 @@ def _read_part(what: str, value: Any) -> float | None:
         return None
     if isinstance(value, str | bytes):
         raise TrialError(f"{what} must be a number in [0, 1], got {value!r}")
-    return check_unit(what, value, TrialError)
+    # Added to 0.0, a -0.0 loses its sign: two texts of one number would be two facts.
+    return check_unit(what, value, TrialError) + 0.0
 
 
 def _listed_risks(id: Any, risk: Any, risks: Sequence[str]) -> list[Any]:
@@ -49,10 +51,15 @@ def _listed_risks(id: Any, risk: Any, risks: Sequence[str]) -> list[Any]:
     if risk is None:
         return [None] * count
     if isinstance(risk, Mapping):
-        for name in risk:
-            if name not in risks:
+        told: dict[str, Any] = {}
+        for name, value in risk.items():
+            known = find_name(str(name), risks)
+            if known is None:
                 raise TrialError(f'unit {id!r}: there is no risk "{name}"; {suggest(str(name), risks)}')
-        return [risk.get(name) for name in risks]
+            if known in told:
+                raise TrialError(f'unit {id!r}: risk "{known}" is told twice; tell it once')
+            told[known] = value
+        return [told.get(name) for name in risks]
     if count == 1:
         return [risk]
     if not isinstance(risk, Sequence | np.ndarray) or not is_listed(risk) or len(risk) != count:

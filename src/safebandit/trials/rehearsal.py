@@ -20,11 +20,12 @@ from safebandit.core.policies import Setup, policy_from_text, prepare
 from safebandit.core.scenarios import Runs, Scenario, empty_runs, new_book, scenario_kernel
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import InstanceError, SimulationError
+from safebandit.names import normal
 from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
 from safebandit.simulation.simulate import default_workers
 from safebandit.simulation.summaries import standard_error
-from safebandit.trials.settings import Settings
+from safebandit.trials.settings import Settings, fitting_cap
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MOST_UNITS = 10**7
 # Runs of one chunk: about so many units, so that progress moves and Ctrl-C is soon heard.
 CHUNK_UNITS = 200_000
+# More units than this part of all that wait because of the cap are worth a warning.
+MANY = 0.1
 STATISTICS = ("mean", "se", "q05", "q95")
 # The totals as tables name them.
 WORDS = {
@@ -109,6 +112,30 @@ class Rehearsal:
         after = self._column("held_after")
         return _statistics(after[after >= 0]) if (after >= 0).any() else None
 
+    def warning(self) -> str | None:
+        """What to say where many units wait because of the pending cap, with the remedy; None where they do not.
+
+        It is counted in the runs that never held: there nobody waits for another reason.
+        """
+        cap, units = self.settings.pending_cap, self.scenario.units
+        free = self._column("held_after") < 0
+        waited = float(self._column("waited")[free].mean()) / units if free.any() else 0.0
+        if waited <= MANY:
+            return None
+        better = fitting_cap(self._wait(), len(self.settings.active))
+        better = better if better > cap else 2 * cap
+        return (
+            f"{waited:.0%} of the units wait because at most {cap} of an arm may while nothing is known of it; with "
+            f"such delays a pending cap of {better} fits (trial amend --pending-cap {better}), at the price of more "
+            "units on untested arms"
+        )
+
+    def _wait(self) -> int:
+        """How many more units arrive, on average, until a unit's risk is known or the unit is given up."""
+        scenario = self.scenario
+        lost = 1.0 - (1.0 - scenario.missing) * (1.0 - scenario.missing_risk)
+        return round((1.0 - lost) * scenario.risk_delay + lost * scenario.give_up_after)
+
     def table(self) -> pd.DataFrame:
         """A row per quantity: mean, standard error, 5 % and 95 % quantiles over the runs."""
         import pandas as pd
@@ -147,6 +174,7 @@ class Rehearsal:
             **{name: _statistics(values) for name, values in self.totals().items()},
             "chances": self.chances(),
             "held_after": self.held_after(),
+            "warning": self.warning(),
         }
 
     @property
@@ -296,7 +324,7 @@ def _truth(settings: Settings, mu: Any, nu: Any, instance: Instance | str | None
                 f"{len(given.mu)} arms and {len(given.limits)} risks"
             )
         unnamed = given.arms == tuple(str(k) for k in range(len(arms)))
-        if not unnamed and given.arms != arms:
+        if not unnamed and [normal(arm) for arm in given.arms] != [normal(arm) for arm in arms]:
             raise InstanceError(f"arms must be those of the trial ({', '.join(arms)}), got {', '.join(given.arms)}")
         return replace(given, alpha=plain_alpha(settings.limits), arms=arms, risks=risks, allow_infeasible=True)
     if len(mu) != len(arms):

@@ -9,14 +9,23 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.events import NOTHING, Draft, Event, canonical
+from safebandit.trials.events import (
+    DECISIONS,
+    NO_ARM,
+    NOTHING,
+    Draft,
+    Event,
+    canonical,
+    link_problem,
+    stamp_problem,
+)
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
+from safebandit.trials.texts import check_name, check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
-DECISIONS = ("asked", "held")
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
 
 
@@ -24,6 +33,8 @@ class Verification(NamedTuple):
     """How many events were read, the hash of the last, and the first that fails with what is wrong (None: all hold).
 
     Of the `decisions`, all were made again but `unrepeated`: random ones that only version 0.1.0 can make again.
+    `misdated` events have a time that the clock did not give; `after` is how many events came after the one whose hash
+    was expected (None: none was).
     """
 
     trial: str
@@ -33,6 +44,8 @@ class Verification(NamedTuple):
     hash: str
     failed: int | None
     problem: str | None
+    misdated: int = 0
+    after: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -52,36 +65,51 @@ class Difference(NamedTuple):
 class Replay:
     """A trial's log, read event by event.
 
-    Without `decide`, decisions are not made again: that they were allowed is checked all the same.
+    Without `decide`, decisions are not made again: that they were allowed is checked all the same. `expected` is the
+    hash of some event, as it was noted elsewhere.
     """
 
-    def __init__(self, name: str, *, decide: bool = True) -> None:
+    def __init__(self, name: str, *, decide: bool = True, expected: str | None = None) -> None:
         self.name = name
         self.state: TrialState | None = None
         self.store = MemoryStore()
         self.differences: list[Difference] = []
         self.formulas = {formulas_hash()}
-        self.number, self.hash, self.decisions, self.unrepeated = 0, NOTHING, 0, 0
+        self.number, self.hash, self.decisions, self.unrepeated, self.misdated = 0, NOTHING, 0, 0, 0
         # Whether the random numbers are where the log leads to: not after a decision that was not made again.
         self.certain = True
         # Other formulas note in the log that they count anew, before they write anything else.
         self.formulas_in_force: str | None = None
         self._newer = False
         self._decide = decide
+        self._expected = None if expected is None else expected.strip().lower()
+        self._expected_at: int | None = None
 
     def read(self, event: Event) -> str | None:
         """Do what an event says; what is wrong with it, if anything."""
-        problem = self._chain_problem(event)
+        problem = link_problem(event, trial=self.name, number=self.number + 1, previous=self.hash)
         if problem is not None:
-            return problem
+            return f"event {self.number + 1} {problem}"
         try:
             content = event.content
+            check_text("actor", event.actor)
             problem = self._begin(event, content) if self.state is None else self._allowed(self.state, event, content)
+            problem = problem or self._time_problem(event, content)
             if self.state is not None:
                 self.state.apply(event, self.store)
-        except (SafebanditError, LookupError, TypeError, ValueError, AttributeError) as mistake:
-            return f"event {event.number} cannot be replayed: {mistake}"
+        except (
+            SafebanditError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as mistake:
+            return problem or f"event {event.number} cannot be replayed: {mistake}"
         self.number, self.hash = event.number, event.hash
+        if event.hash == self._expected:
+            self._expected_at = event.number
         self.decisions += event.kind in DECISIONS
         if "formulas" in content:
             self.formulas.add(content["formulas"])
@@ -100,14 +128,16 @@ class Replay:
                 after(event.number)
         return self._summary()
 
-    def end_problem(self, kept: Mapping[str, Any], expected: str | None = None) -> str | None:
+    def end_problem(self, kept: Mapping[str, Any]) -> str | None:
         """What is wrong with a state that is kept beside the log that was read."""
         if self.state is None:
             return "the log is empty"
         if (kept["number"], kept["hash"]) != (self.number, self.hash):
             return f"the log ends with event {self.number}, but event {kept['number']} was written: the end is missing"
-        if expected is not None and expected != self.hash:
-            return f"the last event has the hash {self.hash}, but {expected} was expected"
+        if self._expected is not None and self._expected_at is None:
+            return (
+                f"no event has the hash {self._expected} that was expected: this is not the log that it was noted from"
+            )
         if not self.certain:
             self.state.allocator.position = tuple(json.loads(kept["state"])["position"])
         mine = self.state.to_row()
@@ -121,25 +151,22 @@ class Replay:
         return None
 
     def _summary(self) -> Verification:
-        return Verification(self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None)
-
-    def _chain_problem(self, event: Event) -> str | None:
-        number = self.number + 1
-        if event.number != number:
-            return f"event {number} is missing: the log goes on with event {event.number}"
-        if event.trial != self.name or event.previous != self.hash:
-            return f"event {number} does not follow the event before it: its link names another hash"
-        try:
-            same = event.as_hashed == event.hash
-        except (TypeError, ValueError):
-            same = False
-        return None if same else f"event {number} was changed: its content does not give its hash"
+        read = Verification(
+            self.name, self.number, self.decisions, self.unrepeated, self.hash, None, None, self.misdated
+        )
+        return read if self._expected_at is None else read._replace(after=self.number - self._expected_at)
 
     def _begin(self, event: Event, content: Mapping[str, Any]) -> str | None:
         if event.kind != "created":
             return f"event {event.number} should be the trial's creation, but is of kind {event.kind!r}"
-        self.state = TrialState(event.trial, Settings.from_dict(content["settings"]).checked())
-        return None
+        self.state = TrialState(check_name(event.trial), Settings.from_dict(content["settings"]).checked())
+        drafts.check_beginning(self.state.settings)
+        return self._draft_problem(drafts.create(self.state.settings), event, content)
+
+    def _time_problem(self, event: Event, content: Mapping[str, Any]) -> str | None:
+        problem = stamp_problem(event.time, content.get("clock"), after=self.state.time if self.state else "")
+        self.misdated += "clock" in content
+        return problem and f"event {event.number} {problem}"
 
     def _allowed(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         """Whether the request that the event was written for gives this event again."""
@@ -151,7 +178,9 @@ class Replay:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
-        draft = self._draft(state, event.kind, content)
+        return self._draft_problem(self._draft(state, event.kind, content), event, content)
+
+    def _draft_problem(self, draft: Draft | None, event: Event, content: Mapping[str, Any]) -> str | None:
         if draft is not None and not _different(draft, event, content):
             return None
         return f"event {event.number} is not what a trial writes: nothing that was asked for then gives it"
@@ -160,15 +189,18 @@ class Replay:
         if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
             return f"event {event.number} goes on at another place of the random stream than the log leads to"
         self.certain = self.certain or "stream" in content
-        return None
+        state.allocator.position = tuple(content.get("stream", state.allocator.position))
+        return self._draft_problem(drafts.recount(state), event, content)
 
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
+        check_text("a unit's id", content["unit"])
         if self.store.unit(content["unit"]) is not None:
             raise ConflictError(f"unit {content['unit']!r} has an arm already")
-        if state.held_at is not None:
-            raise ConflictError(f"the trial holds since event {state.held_at}, and nothing has happened since")
+        if state.stands_at is not None:
+            raise ConflictError(f"the trial gives no arm since event {state.stands_at}, and nothing has happened since")
         drafts.check_open(state)
+        drafts.check_id(state, content["unit"])
         if self._newer and version_0_1_0.decided(content):
             raise ConflictError("version 0.1.0 decided after a newer version")
         due: dict[str, Any] = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
@@ -190,7 +222,8 @@ class Replay:
         if self.certain and not older and state.allocator.position != words:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
         state.allocator.position = words
-        draft = drafts.ask(state, content["unit"])
+        alone = content.get("propensities") == drafts.DRAWS_ALONE
+        draft = drafts.ask(state, content["unit"], count_decision=not alone)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older
@@ -212,11 +245,13 @@ class Replay:
             return drafts.amend(state, content["reason"], content["changes"])
         if kind in _CHANGES:
             return drafts.set_status(state, _CHANGES[kind], content["reason"])
-        if kind not in ("told", "corrected", "given up"):
+        if kind not in ("told", "corrected", "given up", "voided"):
             raise ConflictError(f"an event of the kind {kind!r} cannot be there")
         unit = self._unit(content["unit"])
         if kind == "given up":
             return drafts.give_up(state, unit, content["reason"])
+        if kind == "voided":
+            return drafts.void(state, unit, content["reason"])
         reward, *risks = content["outcome"]
         risk = risks[0] if len(risks) == 1 else risks
         if kind == "told":
@@ -232,15 +267,28 @@ class Replay:
 
 def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
-    mine = {**draft.body, **{key: content[key] for key in ("software", "formulas") if key in content}}
+    if "cause" in content and draft.kind in NO_ARM:
+        # Written before the two had kinds of their own.
+        draft = Draft("held", {**draft.body, "cause": NO_ARM[draft.kind]})
+    mine = {**draft.body, **{key: content[key] for key in ("software", "formulas", "clock") if key in content}}
     older = event.kind in DECISIONS and version_0_1_0.decided(content)
     if older:
         mine = version_0_1_0.as_noted(mine, content)
-    if older or content.get("software", __version__) != __version__:
+    made_by = (content.get("software", __version__), content.get("formulas", formulas_hash()))
+    if older or made_by != (__version__, formulas_hash()):
         # Another version may say the same in other words, or say more.
         mine = {key: value for key, value in mine.items() if key in content}
         mine |= {key: content[key] for key in ("why",) if key in content}
-    if draft.kind == event.kind and canonical(mine) == event.body:
+    if draft.kind == event.kind and (canonical(mine) == event.body or canonical(_signed(mine, content)) == event.body):
         return ""
     parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))
     return ", ".join(parts) or "kind"
+
+
+def _signed(mine: Any, theirs: Any) -> Any:
+    """A draft with the signs of zeros that an event has: -0.0 was once kept as it was told."""
+    if isinstance(mine, dict) and isinstance(theirs, Mapping):
+        return {key: _signed(value, theirs.get(key)) for key, value in mine.items()}
+    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+        return [_signed(*pair) for pair in zip(mine, theirs, strict=True)]
+    return theirs if isinstance(mine, float) and isinstance(theirs, float) and mine == theirs == 0.0 else mine

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
+from safebandit.names import normal
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.events import NOTHING, Event, canonical
+from safebandit.trials.events import NOTHING, Event, canonical, kind_of
+from safebandit.trials.recounting import HARM, in_order
 from safebandit.trials.settings import Settings
 from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
-HARM = 1.0
+# Kept in the row of a trial only where there is something to keep.
+_SELDOM = ("waits_at", "voided", "aliases")
 
 
 class TrialState:
@@ -27,18 +29,29 @@ class TrialState:
         self.number = 0
         self.hash = NOTHING
         self.time = ""
-        # The event that gave no arm, until something happens that may change it: not a pause, nor asking again.
+        # The event that gave no arm because none is permissible, or because all that are wait for outcomes; until
+        # something happens that may change it: not a pause, nor asking again.
         self.held_at: int | None = None
+        self.waits_at: int | None = None
+        # Those that were voided are no units; how many there were, by arm.
         self.units = 0
+        self.voided: dict[str, int] = {}
         self.decisions = 0
         self.waiting = 0
+        # Ids that were taken before ids had one spelling, by the spelling that they would have now.
+        self.aliases: dict[str, str] = {}
         # Whether the memory that was kept had been written by other formulas: who writes next notes that in the log.
         self.recounted = False
 
     @property
     def round(self) -> int:
-        """The round that the next unit given an arm will be, from 1."""
-        return self.units + 1
+        """The round that the next unit given an arm will be, from 1. A unit that is voided keeps its round."""
+        return self.units + sum(self.voided.values()) + 1
+
+    @property
+    def stands_at(self) -> int | None:
+        """The event since which no arm is given, because none is permissible or because all wait for outcomes."""
+        return self.held_at if self.waits_at is None else self.waits_at
 
     def apply(self, event: Event, store: Store) -> None:
         """Do what the event says was done; the decision itself is not made again."""
@@ -48,23 +61,20 @@ class TrialState:
     def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         if kind not in ("paused", "resumed", "closed", "recounted"):
-            self.held_at = number if kind == "held" else None
-        match kind:
+            self.held_at = self.waits_at = None
+        match kind_of(kind, content):
             case "asked":
                 self._give(number, content, store)
-            case "held":
+            case "held" | "waiting" as found:
                 self.decisions += 1
+                self.held_at, self.waits_at = (number, None) if found == "held" else (None, number)
             case "recounted":
                 self._count_anew(store)
                 self.recounted = False
                 # Version 0.1.0 did not note it.
                 self.allocator.position = tuple(content.get("stream", self.allocator.position))
-            case "told":
-                self._tell(number, _existing(store, content["unit"]), content["outcome"], store)
-            case "given up":
-                self._give_up(number, _existing(store, content["unit"]), store)
-            case "corrected":
-                self._correct(_existing(store, content["unit"]), content["outcome"], store)
+            case "told" | "corrected" | "given up" | "voided":
+                self._do_to_unit(number, kind, _existing(store, content["unit"]), content.get("outcome", []), store)
             case "created" | "amended":
                 self.settings = Settings.from_dict(content["settings"])
                 self.version += 1
@@ -75,13 +85,30 @@ class TrialState:
                 raise ValueError(f'an event of the unknown kind "{unknown}"')
         self.number = number
 
+    def _do_to_unit(
+        self, number: int, kind: str, unit: Unit, outcome: list[float | None], store: Store
+    ) -> None:  # fmt: skip
+        match kind:
+            case "told":
+                self._tell(number, unit, outcome, store)
+            case "corrected":
+                self._correct(unit, outcome, store)
+            case "given up":
+                self._give_up(number, unit, store)
+            case "voided":
+                self._void(number, unit, store)
+
     def _give(self, number: int, content: dict[str, Any], store: Store) -> None:
         self.decisions += 1
         self.units += 1
         self.waiting += 1
-        play = self.allocator.give(self.allocator.arms.index(content["arm"]))
+        unit, arm = content["unit"], content["arm"]
+        # No two units share a play: the bits of their outcomes' Bernoulli reduction would be the same.
+        play = self.allocator.give(self.allocator.arms.index(arm)) + self.voided.get(arm, 0)
         nothing: list[float | None] = [None] * (1 + len(self.settings.risks))
-        store.put(Unit(content["unit"], content["arm"], content["round"], play, number, nothing))
+        store.put(Unit(unit, arm, content["round"], play, number, nothing))
+        if normal(unit) != unit:
+            self.aliases.setdefault(normal(unit), unit)
 
     def _tell(self, number: int, unit: Unit, outcome: list[float | None], store: Store) -> None:
         self._learn(unit, outcome)
@@ -92,10 +119,27 @@ class TrialState:
         store.put(unit)
 
     def _give_up(self, number: int, unit: Unit, store: Store) -> None:
+        """Stop waiting for what is not known; a missing risk is counted as harm, unless the trial says otherwise."""
         self.waiting -= 1
-        self._lose(unit)
+        counts = HARM if self.settings.lost == "harm" else None
+        self._learn(unit, [None, *(counts if risk is None else None for risk in unit.outcome[1:])], lost=True)
         unit.lost_at = number
         store.put(unit)
+
+    def _void(self, number: int, unit: Unit, store: Store) -> None:
+        """Count a unit as nothing; random numbers and rounds stay where they are."""
+        waited_for = unit.pending
+        unit.voided_at = number
+        store.put(unit)
+        self.units -= 1
+        self.voided[unit.arm] = self.voided.get(unit.arm, 0) + 1
+        if not waited_for:
+            # It was given up, and may have been counted as harm.
+            self._count_anew(store)
+            return
+        self.waiting -= 1
+        if unit.arm in self.allocator.arms:
+            self.allocator.take_back(self.allocator.arms.index(unit.arm))
 
     def _correct(self, unit: Unit, outcome: list[float | None], store: Store) -> None:
         for j, value in enumerate(outcome):
@@ -105,45 +149,29 @@ class TrialState:
         store.put(unit)
         self._count_anew(store)
 
-    def _learn(self, unit: Unit, news: list[float | None], known: list[float | None] | None = None) -> None:
+    def _learn(self, unit: Unit, news: list[float | None], *, lost: bool = False) -> None:
         """Count what is new of a unit; of an arm that was withdrawn nothing is counted until it is added again."""
         if unit.arm in self.allocator.arms:
             k = self.allocator.arms.index(unit.arm)
-            self.allocator.learn(k, unit.play, tuple(unit.outcome if known is None else known), tuple(news))
+            self.allocator.learn(k, unit.play, tuple(unit.outcome), tuple(news), lost=lost)
 
-    def _lose(self, unit: Unit, known: list[float | None] | None = None) -> None:
-        """Stop waiting for what is not known; a missing risk is counted as harm, unless the trial says otherwise."""
-        known = list(unit.outcome if known is None else known)
-        if self.settings.lost == "harm":
-            harm = [None, *(HARM if risk is None else None for risk in known[1:])]
-            if any(harm):
-                self._learn(unit, harm, known)
-                known[1:] = [HARM if risk is None else risk for risk in known[1:]]
-        if unit.arm in self.allocator.arms:
-            self.allocator.give_up(self.allocator.arms.index(unit.arm), tuple(known))
+    def count(self, store: Store) -> None:
+        """Count all outcomes that a store has, by the settings in force now."""
+        self._count_anew(store)
 
     def _count_anew(self, store: Store) -> None:
         """Count all outcomes in the order in which they were told, by the settings in force now."""
         position = self.allocator.position
         self.allocator = self.settings.allocator()
         self.allocator.position = position
-        everyone = list(store.units())
-        for unit in everyone:
-            if unit.arm in self.allocator.arms:
-                self.allocator.give(self.allocator.arms.index(unit.arm))
-        known: dict[str, list[float | None]] = {}
-        for _, unit, news in sorted(_told(everyone), key=lambda each: each[0]):
-            before = known.setdefault(unit.id, [None] * len(unit.outcome))
-            if news is None:
-                self._lose(unit, before)
-                continue
-            self._learn(unit, news, before)
-            known[unit.id] = [old if new is None else new for old, new in zip(before, news, strict=True)]
+        lost_is_harm = self.settings.lost == "harm"
+        self.allocator.count(*in_order(store.table(), self.allocator.arms, lost_is_harm=lost_is_harm))
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
         names = ("version", "status", "held_at", "units", "decisions", "waiting")
-        state = {**{name: getattr(self, name) for name in names}, "settings": self.settings.to_dict()}
+        seldom = {name: getattr(self, name) for name in _SELDOM if getattr(self, name)}
+        state = {**{name: getattr(self, name) for name in names}, **seldom, "settings": self.settings.to_dict()}
         state["position"] = list(self.allocator.position)
         return {
             "number": self.number,
@@ -174,18 +202,3 @@ def _existing(store: Store, id: str) -> Unit:
     if unit is None:
         raise LookupError(f"unit {id!r} is told of, but was never given an arm")
     return unit
-
-
-def _told(units: list[Unit]) -> Iterator[tuple[int, Unit, list[float | None] | None]]:
-    """What each event told of a unit, by the event's number; None where the unit was given up."""
-    for unit in units:
-        for number in {at for at in unit.told_at if at is not None and at != unit.lost_at}:
-            told = zip(unit.outcome, unit.told_at, strict=True)
-            yield number, unit, [value if at == number else None for value, at in told]
-        if unit.lost_at is not None:
-            found = zip(unit.outcome, unit.told_at, strict=True)
-            late = [value if at == unit.lost_at else None for value, at in found]
-            # What became known after the unit was given up is counted there, and the rest given up.
-            if any(value is not None for value in late):
-                yield unit.lost_at, unit, late
-            yield unit.lost_at, unit, None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from safebandit.trials.events import Event
-from safebandit.trials.units import Unit
+from safebandit.trials.units import Unit, UnitTable, as_table
 
 
 class Store(Protocol):
@@ -20,6 +20,9 @@ class Store(Protocol):
 
     def units(self) -> Iterable[Unit]:
         """Every unit, in the order of their rounds."""
+
+    def table(self) -> UnitTable:
+        """The units that count, to be counted anew."""
 
     def event(self, number: int) -> Event:
         """The event of this number."""
@@ -43,6 +46,9 @@ class MemoryStore:
 
     def units(self) -> Iterable[Unit]:
         return self._units.values()
+
+    def table(self) -> UnitTable:
+        return as_table(self._units.values())
 
     def event(self, number: int) -> Event:
         return self.log[number - 1]

@@ -1,4 +1,7 @@
-"""Short texts that enter a trial: names, ids, reasons; checked so that every database can keep them."""
+"""Short texts that enter a trial: names, ids, reasons; checked so that every database can keep them.
+
+Units, arms and risks are told apart by their names, which have one spelling; other texts stay as they were typed.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from safebandit.errors import TrialError
+from safebandit.names import LENGTH, read_name
 
-TEXT_LENGTH = 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -28,19 +31,31 @@ def check_text(what: str, text: Any, *, empty: bool = False) -> str:
     """A short text that every database can keep and every page can show."""
     if not isinstance(text, str):
         raise TrialError(f"{what} must be a text, got {text!r}")
-    if len(text) > TEXT_LENGTH or (not text.strip() and not empty):
-        raise TrialError(f"{what} must have 1 to {TEXT_LENGTH} characters, got {len(text.strip())}")
-    # Control characters (a NUL is refused by PostgreSQL) and halves of surrogate pairs, which UTF-8 cannot write.
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+    if len(text) > LENGTH or (not text.strip() and not empty):
+        raise TrialError(f"{what} must have 1 to {LENGTH} characters, got {len(text.strip())}")
+    if not is_keepable(text):
         raise TrialError(f"{what} must not have control characters, got {text!r}")
     return text
 
 
-def read_unit_id(id: Any) -> str:
-    """A unit's id is a text; a whole number means its text.
+def is_keepable(text: str) -> bool:
+    """Whether every database can keep a text: a NUL is refused by PostgreSQL, half of a surrogate pair by UTF-8."""
+    return not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
-    >>> read_unit_id("patient 1"), read_unit_id(17)
+
+def read_unit_id(id: Any) -> str:
+    """A unit's id in its one spelling.
+
+    >>> read_unit_id(" patient  1"), read_unit_id(17)
     ('patient 1', '17')
     """
-    whole = isinstance(id, int | np.integer) and not isinstance(id, bool)
-    return check_text("a unit's id", str(int(id)) if whole else id)
+    return read_name("a unit's id", id_text(id), TrialError)
+
+
+def id_text(id: Any) -> str:
+    """An id as it was typed: a text; a whole number means its text."""
+    if isinstance(id, int | np.integer) and not isinstance(id, bool):
+        return str(int(id))
+    if not isinstance(id, str):
+        raise TrialError(f"a unit's id must be a text, got {id!r}")
+    return id

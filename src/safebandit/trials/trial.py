@@ -36,11 +36,12 @@ class Trial:
     >>> trial.explain().chosen in trial.arms
     True
 
-    Units have ids, texts of yours; without one they are numbered. An arm is given out only while its units with
-    unknown risk are fewer than those with known risk (`pending_cap` are always allowed), so that unresolved units do
-    not pile up on an untested arm. While no arm is permissible, the trial holds, unless its policy says otherwise
-    (`when_none`). Without a policy it takes the recommended one. `lost` is what the unknown risk of a unit that is
-    given up counts as, "harm" or "ignore"; `actor` is who acts, as the log says.
+    Units have ids, texts of yours that may have to match a pattern (`ids`); without one they are numbered. An arm is
+    given out only while its units with unknown risk are fewer than those with known risk (`pending_cap` are always
+    allowed, by default what fits the `delay`, the number of units that arrive before an outcome is known), so that
+    unresolved units do not pile up on an untested arm. While no arm is permissible, the trial holds, unless its policy
+    says otherwise (`when_none`). Without a policy it takes the recommended one. `lost` is what the unknown risk of a
+    unit that is given up counts as, "harm" or "ignore"; `actor` is who acts, as the log says.
 
     With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
 
@@ -60,14 +61,17 @@ class Trial:
         *,
         seed: int | None = None,
         risks: Sequence[str] | None = None,
-        pending_cap: int = 1,
+        pending_cap: int | None = None,
+        delay: int = 0,
         lost: str = "harm",
         title: str = "",
+        ids: str = "",
         name: str = NAME,
         actor: str = ACTOR,
     ) -> None:
         settings = Settings.read(
-            arms, alpha, risks=risks, policy=policy, seed=seed, pending_cap=pending_cap, lost=lost, title=title
+            arms, alpha, risks=risks, policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost,
+            title=title, ids=ids,
         )  # fmt: skip
         self._begin(TrialState(check_name(name), settings), MemoryStore(), actor)
         self._engine.create(actor=self.actor)
@@ -139,8 +143,9 @@ class Trial:
     def ask(self, id: str | int | None = None) -> Allocation:
         """Give a unit its arm, or say why none is given; asked again, it is the same arm.
 
-        Without an id it is a new unit, which gets the number of its round. A hold stands until something is told,
-        corrected, given up or amended: until then asking again changes nothing.
+        Without an id it is a new unit, which gets the number of its round. While no arm can be given, because none is
+        permissible (`held`) or all wait for outcomes (`waiting`), asking again changes nothing until something is told,
+        corrected, given up, voided or amended.
         """
         return self._engine.ready().ask(self._next_id() if id is None else id, actor=self.actor)
 
@@ -168,8 +173,15 @@ class Trial:
         """No longer wait for a unit's outcome."""
         return self._engine.ready().give_up(id, reason=reason, actor=self.actor)
 
+    def void(self, id: str | int, *, reason: str) -> Receipt:
+        """Count a unit that never got its arm as nothing: no play, not pending, no harm; its id cannot be used again.
+
+        It keeps its round, and random numbers stay where they are. A unit of which something was told is refused.
+        """
+        return self._engine.ready().void(id, reason=reason, actor=self.actor)
+
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
-        """Change alpha, policy (by its text), arms (`add`, `withdraw`) or pending_cap from now on."""
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap or ids from now on."""
         return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
 
     def pause(self, *, reason: str) -> Receipt:
@@ -188,9 +200,9 @@ class Trial:
         """What is known of every arm now, who is permissible, and which arm the next new unit gets, and why."""
         state = self._engine.state
         now = self._allocator.position
-        if state.held_at is not None:
+        if state.stands_at is not None:
             # A hold stands as it was decided: with a risk that is drawn, another draw could end it.
-            self._allocator.position = version_0_1_0.stream_words(self._store.event(state.held_at).content) or now
+            self._allocator.position = version_0_1_0.stream_words(self._store.event(state.stands_at).content) or now
         explained = self._allocator.explain(self.round)
         self._allocator.position = now
         return explained
@@ -230,13 +242,13 @@ class Trial:
     def verify(self, *, expected: str | None = None) -> Verification:
         """Recompute the trial from its first event on: every hash, every step, every decision, and what it knows now.
 
-        `expected` is the hash of the last event, as it was noted elsewhere.
+        `expected` is the hash of some event, as it was noted elsewhere.
         """
-        replay = Replay(self.name)
+        replay = Replay(self.name, expected=expected)
         found = replay.verify(self._store.log)
         if not found.holds:
             return found
-        problem = replay.end_problem(self._engine.state.to_row(), expected)
+        problem = replay.end_problem(self._engine.state.to_row())
         if problem is None and list(replay.store.units()) != list(self._store.units()):
             problem = "the units are not what the log gives"
         return found if problem is None else found._replace(failed=found.events, problem=problem)

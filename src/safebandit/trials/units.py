@@ -1,14 +1,21 @@
-"""A unit that was given an arm, and what is known of it."""
+"""A unit that was given an arm, and what is known of it; and all units of a trial as one table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import Counts, Numbers
 
 
 @dataclass
 class Unit:
     """One unit: which play of which arm, in which round; its outcome (reward, then every risk) as far as it is known,
-    with the numbers of the events that told it; `lost_at` is the event in which it was given up.
+    with the numbers of the events that told it; `lost_at` is the event in which it was given up, `voided_at` the one
+    that says that it never got its arm.
     """
 
     id: str
@@ -19,6 +26,7 @@ class Unit:
     outcome: list[float | None]
     told_at: list[int | None] = field(default_factory=list)
     lost_at: int | None = None
+    voided_at: int | None = None
 
     def __post_init__(self) -> None:
         self.told_at = self.told_at or [None] * len(self.outcome)
@@ -26,4 +34,61 @@ class Unit:
     @property
     def pending(self) -> bool:
         """Whether something of its outcome is still waited for."""
-        return self.lost_at is None and None in self.outcome
+        return self.lost_at is None and self.voided_at is None and None in self.outcome
+
+
+class UnitTable(NamedTuple):
+    """Units, a row for each: their arms, by their places in `names` (-1: voided, it counts as nothing), and plays;
+    their outcomes (columns), NaN where not known, with the numbers of the events that told them, and the event in which
+    each was given up; 0 where there is none.
+    """
+
+    names: tuple[str, ...]
+    arms: Counts
+    plays: Counts
+    outcomes: Numbers
+    told_at: Counts
+    lost_at: Counts
+
+
+def as_table(units: Iterable[Unit]) -> UnitTable:
+    """These units in their order."""
+    fields = ("arm", "play", "outcome", "told_at", "lost_at", "voided_at")
+    listed = list(units)
+    return unit_table(*([getattr(unit, name) for unit in listed] for name in fields))
+
+
+def unit_table(
+    arms: Sequence[str],
+    plays: Sequence[int],
+    outcomes: Sequence[Sequence[float | None]],
+    told_at: Sequence[Sequence[int | None]],
+    lost_at: Sequence[int | None],
+    voided_at: Sequence[int | None],
+) -> UnitTable:
+    """A table of these columns; None becomes NaN or 0."""
+    names = tuple(dict.fromkeys(arms))
+    place = {arm: k for k, arm in enumerate(names)}
+    shape = (len(arms), len(outcomes[0]) if outcomes else 1)
+    told, lost, void = (np.nan_to_num(np.array(each, float)).astype(np.int64) for each in (told_at, lost_at, voided_at))
+    places = np.where(void > 0, -1, np.array([place[arm] for arm in arms], np.int64))
+    values = np.array(outcomes, float).reshape(shape)
+    return UnitTable(names, places, np.array(plays, np.int64), values, told.reshape(shape), lost)
+
+
+def with_units(table: UnitTable, rows: Mapping[str, int], units: Sequence[Unit]) -> UnitTable:
+    """A table with these units as they are now; `rows` says where in it each one stands, if it does."""
+    if not units or not len(table.arms):
+        return as_table(units) if units else table
+    now = as_table(units)
+    names = tuple(dict.fromkeys((*table.names, *now.names)))
+    # The last place stands for -1.
+    arms = np.array([*(names.index(arm) for arm in now.names), -1], np.int64)[now.arms]
+    there = np.array([unit.id in rows for unit in units])
+    at = [rows[unit.id] for unit in units if unit.id in rows]
+    columns = []
+    for before, changed in zip(table[1:], (arms, *now[2:]), strict=True):
+        column = before.copy()
+        column[at] = changed[there]
+        columns.append(np.concatenate([column, changed[~there]]))
+    return UnitTable(names, *columns)

@@ -144,4 +144,4 @@ def _decision(state: TrialState, event: Mapping[str, Any]) -> Draft:
         "formulas": None,
         "stream": None,
     }
-    return Draft("asked" if arm is not None else "held", body)
+    return Draft("asked" if arm is not None else "held" if event.get("none_permissible", True) else "waiting", body)

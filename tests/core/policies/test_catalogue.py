@@ -171,7 +171,7 @@ def test_a_bad_text_is_refused_in_one_line(text, message):
         (DoublyOptimistic(Thompson(), BettingGate(1.0)), "delta of BettingGate must lie between 0 and 1, got 1.0"),
         (
             DoublyOptimistic(Thompson(), SampledRisk(), lasting=True),
-            "lasting needs a safety index that draws nothing, got SampledRisk; take BayesLower",
+            "lasting needs a safety index that is steady, got SampledRisk; take BayesLower",
         ),
         (DoublyOptimistic(KLUpper(), KLLower(), lasting="no"), "lasting must be true or false, got 'no'"),
         (DoublyOptimistic(KLUpper("quick"), KLLower()), "level must be one of practical, theory, proof, got 'quick'"),

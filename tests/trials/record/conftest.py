@@ -5,16 +5,9 @@ import shutil
 import pytest
 import sqlalchemy as sa
 
+from safebandit.trials.events import NOTHING, Event, now, seal
 from safebandit.trials.record import Ledger
-from safebandit.trials.record.database import REVISION, open_engine
-from servers.postgres import Postgres
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    server = Postgres()
-    yield server
-    server.remove()
+from safebandit.trials.record.database import REVISION, open_engine, registry
 
 
 @pytest.fixture(scope="session")
@@ -46,8 +39,11 @@ def _empty(address):
     with engine.begin() as connection:
         if sa.inspect(connection).has_table("events"):
             connection.execute(sa.text("SET session_replication_role = replica"))
-            connection.execute(sa.text("TRUNCATE trials, events, units, keys, sessions"))
-            connection.execute(sa.text("ALTER TABLE events ENABLE TRIGGER ALL"))
+            connection.execute(sa.text("TRUNCATE trials, events, units, keys, sessions, registry"))
+            begun = seal("", 1, now(), "safebandit", "begun", {"keys": [], "trials": {}, "software": "0"}, NOTHING)
+            connection.execute(registry.insert(), [{column: getattr(begun, column) for column in Event._fields[1:]}])
+            for log in ("events", "registry"):
+                connection.execute(sa.text(f"ALTER TABLE {log} ENABLE TRIGGER ALL"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = :now"), {"now": REVISION})
     engine.dispose()
 

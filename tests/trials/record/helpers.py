@@ -30,7 +30,7 @@ def run(ledger, name, units, *, start=0, seed=0, tell=1.0):
         for i in range(start, start + units):
             given = writing.trial(name).ask(f"unit {i}", actor="desk")
             reward, risk = (float(rng.random() < mean.get(given.arm, 0.5)) for mean in (MU, NU))
-            if not given.held and rng.random() < tell:
+            if given.arm is not None and rng.random() < tell:
                 writing.trial(name).tell(f"unit {i}", reward=reward, risk=risk, actor="desk")
 
 

@@ -24,7 +24,7 @@ class Crash(Exception):
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Ask, tell, correct, give up, amend, pause and crash at will; the model says what must be so."""
+    """Ask, tell, correct, give up, void, amend, pause and crash at will; the model says what must be so."""
 
     policy = "tsbu"
 
@@ -34,7 +34,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.path = self.folder / "trials.db"
         self.ledger = Ledger(self.path)
         self.arms, self.gone, self.alpha, self.status = ["a", "b", "c"], set(), 0.4, "open"
-        self.units, self.events = {}, 1
+        self.units, self.voided, self.events = {}, set(), 1
         made = Settings.read(self.arms, self.alpha, policy=self.policy, seed=5, pending_cap=2)
         self.ledger.create("t", made, actor="Ada")
 
@@ -60,6 +60,10 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(crash=st.booleans(), number=st.integers(0, 60))
     def ask(self, crash, number):
         unit = f"u{number}"
+        if unit in self.voided:
+            with pytest.raises(ConflictError):
+                self.write(lambda writing: writing.trial("t").ask(unit, actor="Ada"), False)
+            return
         if unit not in self.units and self.status != "open":
             with pytest.raises(ConflictError):
                 self.write(lambda writing: writing.trial("t").ask(unit, actor="Ada"), False)
@@ -71,7 +75,7 @@ class AnyOrder(RuleBasedStateMachine):
             assert (given.arm, given.new) == (self.units[unit]["arm"], False)
             return
         self.events += given.new
-        if given.held:
+        if given.arm is None:
             return
         assert given.arm in self.arms
         assert given.arm not in self.gone
@@ -125,6 +129,19 @@ class AnyOrder(RuleBasedStateMachine):
             self.events += done.new
             unit["lost"] = True
 
+    @precondition(lambda self: self.units)
+    @rule(data=st.data(), crash=st.booleans())
+    def void(self, data, crash):
+        name = data.draw(st.sampled_from(sorted(self.units)))
+        unit = self.units[name]
+        if unit["reward"] is not None or unit["risk"] is not None:
+            with pytest.raises(ConflictError):
+                self.write(lambda writing: writing.trial("t").void(name, **REASON), False)
+        elif self.write(lambda writing: writing.trial("t").void(name, **REASON), crash) is not None:
+            self.events += 1
+            self.voided.add(name)
+            del self.units[name]
+
     @rule(alpha=st.sampled_from([0.2, 0.4, 0.7]), crash=st.booleans())
     def amend_alpha(self, alpha, crash):
         if alpha == self.alpha:
@@ -167,7 +184,7 @@ class AnyOrder(RuleBasedStateMachine):
         seen = overview(self.ledger, "t")
         waiting = [unit for unit in self.units.values() if None in unit.values() and not unit["lost"]]
         assert (seen.status, seen.units, seen.pending) == (self.status, len(self.units), len(waiting))
-        assert seen.events == self.events
+        assert (seen.events, seen.voided) == (self.events, len(self.voided))
         assert [arm.arm for arm in seen.arms] == self.arms
         for arm in seen.arms:
             mine = [unit for unit in self.units.values() if unit["arm"] == arm.arm]

@@ -13,6 +13,7 @@ import pytest
 
 import safebandit as sb
 from safebandit.errors import NotFoundError, TrialError
+from safebandit.trials.concealment import CONCEALED, check_concealed
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.export import export
 
@@ -45,7 +46,8 @@ def plain(text: str) -> str:
 def test_csv_has_a_row_per_unit_with_exact_numbers(ledger):
     filled(ledger)
     rows = list(csv.DictReader(io.StringIO(export(ledger, "knee", "csv").decode())))
-    columns = ["unit", "round", "arm", "asked", "reward", "risk", "given_up", "pending", "propensity", "version"]
+    columns = ["unit", "round", "arm", "asked", "reward", "risk", "given_up", "pending", "void"]
+    columns += ["propensity", "version"]
     assert list(rows[0]) == columns
     assert [plain(row["unit"]) for row in rows] == [*DANGEROUS, "last"]
     assert [int(row["round"]) for row in rows] == list(range(1, 12))
@@ -89,7 +91,9 @@ def test_parquet_has_the_same_rows_with_types_and_settings(ledger):
     about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
     assert about["safebandit.trial"] == "knee"
     assert about["safebandit.hash"] == ledger.state("knee").hash
-    assert json.loads(about["safebandit.settings"]) == ledger.state("knee").settings.to_dict()
+    told = json.loads(about["safebandit.settings"])
+    assert {**told, "seed": 3} == ledger.state("knee").settings.to_dict()
+    assert told["seed"] == CONCEALED
 
 
 def test_several_risks_have_a_column_each_that_simulations_can_read(ledger, tmp_path):
@@ -113,6 +117,7 @@ def test_an_empty_trial_is_a_table_without_rows(ledger):
 
 def test_the_log_can_be_verified_with_nothing_but_json_and_sha256(ledger):
     filled(ledger)
+    ledger.set_status("knee", "close", reason="all units are in")
     document = json.loads(export(ledger, "knee", "json"))
     state = ledger.state("knee")
     assert (document["number"], document["hash"]) == (state.number, state.hash)
@@ -126,6 +131,65 @@ def test_the_log_can_be_verified_with_nothing_but_json_and_sha256(ledger):
         assert previous == event["hash"]
     assert previous == document["hash"]
     assert len(document["events"]) == state.number
+
+
+def test_before_the_trial_is_closed_an_export_conceals_and_can_be_checked_in_part(ledger):
+    filled(ledger)
+    early = export(ledger, "knee", "json").decode()
+    document = json.loads(early)
+    state = ledger.state("knee")
+    assert document["concealed"] == ["settings.seed", "stream"]
+    assert (document["settings"]["seed"], document["stream"]) == (CONCEALED, CONCEALED)
+    for word in (*state.allocator.position, *(w for e in ledger.events("knee") for w in e.content.get("stream", []))):
+        assert str(word) not in early or word < 2**32
+    hidden = [event for event in document["events"] if event.get("concealed")]
+    assert {event["kind"] for event in hidden} == {"created", "asked", "amended"}
+    found = check_concealed(early)
+    assert (found.holds, found.events, found.unchecked) == (True, state.number, len(hidden))
+    assert (found.checked, found.hash) == (state.number - len(hidden), state.hash)
+    assert f"not checked before the trial is closed: the content of {len(hidden)}, and every decision" in str(found)
+    with pytest.raises(TrialError, match=r"the export conceals settings\.seed, stream, as its trial was not closed"):
+        sb.Trial.from_json(early)
+    # When it is closed all can be checked, and is what the hashes of the earlier export said.
+    ledger.set_status("knee", "close", reason="all units are in")
+    late = json.loads(export(ledger, "knee", "json"))
+    assert [event["hash"] for event in late["events"]][:-1] == [event["hash"] for event in document["events"]]
+    assert sb.Trial.from_json(json.dumps(late)).verify().holds
+    assert check_concealed(json.dumps(late)).checked == state.number + 1
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "problem"),
+    [
+        (3, {"body": '{"unit":"=1+1","outcome":[1.0,1.0]}'}, "event 3 was changed"),
+        (3, {"concealed": ["stream"]}, "event 3 says that parts of it are concealed, but it has none"),
+        (2, {"hash": "0" * 64}, "event 3 does not follow"),
+        (4, {"number": 5}, "event 4 does not follow"),
+    ],
+)
+def test_a_changed_export_that_conceals_is_found_out(ledger, number, change, problem):
+    filled(ledger)
+    document = json.loads(export(ledger, "knee", "json"))
+    document["events"][number - 1] |= change
+    found = check_concealed(json.dumps(document))
+    assert problem in found.problem
+    assert str(found).startswith(f"event {found.failed} fails: ")
+
+
+def test_an_export_that_was_cut_short_is_found_out(ledger):
+    filled(ledger)
+    document = json.loads(export(ledger, "knee", "json"))
+    del document["events"][-1]
+    assert check_concealed(json.dumps(document)).problem == "the end of the log is missing"
+    with pytest.raises(TrialError, match="not an export of a trial"):
+        check_concealed("[]")
+
+
+def test_the_owner_of_the_database_may_have_the_whole_export(ledger):
+    filled(ledger)
+    trial = sb.Trial.from_json(export(ledger, "knee", "json", whole=True).decode())
+    assert (trial.seed, trial.verify().holds) == (3, True)
+    assert trial.ask("next").arm == ledger.ask("knee", "next").arm
 
 
 def test_what_cannot_be_exported_is_refused(ledger):

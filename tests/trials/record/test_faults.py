@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from safebandit.errors import RecordError
-from safebandit.trials import engine, events
+from safebandit.trials import events
 from safebandit.trials.record import Ledger
 from safebandit.trials.record.verification import verify
 from servers.postgres import Postgres
@@ -80,7 +80,7 @@ def test_a_clock_set_back(tmp_path, monkeypatch):
         book.create("knee", settings())
         run(book, "knee", 3)
         last = book.state("knee").time
-        monkeypatch.setattr(engine, "now", lambda: "2001-01-01T00:00:00.000000Z")
+        monkeypatch.setattr(events, "now", lambda: "2001-01-01T00:00:00.000000Z")
         run(book, "knee", 3, start=3)
         monkeypatch.undo()
         run(book, "knee", 3, start=6)

@@ -12,7 +12,7 @@ from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.database import events, open_engine, trials, units
 from safebandit.trials.record.overview import overview
-from safebandit.trials.record.verification import verify
+from safebandit.trials.record.verification import verify, verify_database
 
 from .helpers import ARMS, refused, run, settings
 
@@ -107,7 +107,7 @@ def test_it_decides_as_a_trial_in_memory(ledger, policy):
             value = float(i % 5 == 0)
             ledger.tell("knee", f"p{i}", reward=value, risk=value / 2)
             trial.tell(theirs.id, reward=value, risk=value / 2)
-        if mine.held:
+        if mine.arm is None:
             break
     assert i > 20
 
@@ -136,7 +136,7 @@ def test_a_decision_says_what_it_rests_on(ledger):
     shares = [arm["propensity"] for arm in body["arms"].values()]
     assert list(body["arms"]) == sorted(ARMS)  # in the order of a JSON text
     assert sum(shares) + body["held_propensity"] == pytest.approx(1.0)
-    assert body["propensities"] == "estimated from 1000 draws"
+    assert body["propensities"] == "estimated from 1001 draws, this decision among them"
     assert body["arms"][body["arm"]]["permissible"]
     largest = max((each["reward_index"], arm) for arm, each in body["arms"].items() if each["permissible"])
     assert largest[1] == body["arm"]
@@ -153,7 +153,7 @@ def test_a_policy_that_draws_nothing_has_exact_propensities(ledger):
     }
 
 
-@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\nb", "x" * 201, 7.0, True, None, "\ud800"])
+@pytest.mark.parametrize("unit", ["", "  ", "a\x00b", "a\u200bb", "x" * 201, 7.0, True, None, "\ud800"])
 def test_ids_that_cannot_be_kept(ledger, unit):
     ledger.create("knee", settings())
     with refused("a unit's id must"):
@@ -297,9 +297,9 @@ def test_what_cannot_be_corrected(ledger):
 def test_a_missing_risk_never_counts_as_safe(ledger, lost, known, harms):
     ledger.create("knee", settings("docb", arms=["only"], lost=lost))
     ledger.ask("knee", "p1")
-    assert ledger.ask("knee", "p2").held  # one may wait, at first
+    assert ledger.ask("knee", "p2").waiting  # one may wait, at first
     ledger.tell("knee", "p1", reward=1)
-    assert ledger.ask("knee", "p2").held  # the risk is what counts
+    assert ledger.ask("knee", "p2").waiting  # the risk is what counts
     ledger.give_up("knee", "p1", reason="moved away")
     risk = ledger.state("knee").allocator.memory.quantities[0, 0, 1]
     assert (risk["plays"], risk["total"], risk["pending"]) == (known, harms, 0)
@@ -343,7 +343,7 @@ def harmful(ledger, name="knee"):
 def test_no_arm_permissible_is_a_hold_with_its_reason(ledger):
     held = harmful(ledger)
     assert "no arm is permissible" in held.why
-    assert ledger.event("knee", held.event).content["cause"] == "no arm is permissible"
+    assert ledger.event("knee", held.event).kind == "held"
     # Asking again adds nothing, neither for this unit nor for another.
     for unit in (held.unit, "other"):
         again = ledger.ask("knee", unit)
@@ -369,7 +369,7 @@ def test_a_pause_is_no_way_around_a_hold(ledger, policy):
         ledger.set_status("knee", "resume", reason="no")
         again = ledger.ask("knee", "other")
         assert (again.held, again.event, again.new) == (True, held.event, False)
-    assert overview(ledger, "knee").red
+    assert overview(ledger, "knee").holding == held.why
     assert verify(ledger, "knee").holds
 
 
@@ -528,12 +528,21 @@ def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
             state = json.loads(connection.scalar(sa.select(trials.c.state)))
             old = json.dumps({**state, "position": [state["position"], 0.125, 40]})
             connection.execute(trials.update().values(state=old))
+            connection.execute(sa.text("DROP TABLE registry"))
+            connection.execute(sa.text("DROP INDEX events_asked"))
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("DROP FUNCTION asked_unit"))
+            connection.execute(sa.text("ALTER TABLE units DROP COLUMN voided_at"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
     with Ledger(database) as ledger:
         assert ledger.state("knee").allocator.position == position
         assert verify(ledger, "knee").holds
+        (begun,) = ledger.registry()
+        assert begun.content["trials"] == {"knee": ledger.event("knee", 1).hash}
+        assert verify_database(ledger).holds
 
 
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index events_asked")
 def test_migrations_give_the_tables_that_the_code_uses(ledger):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -541,7 +550,9 @@ def test_migrations_give_the_tables_that_the_code_uses(ledger):
     from safebandit.trials.record.database import metadata
 
     with ledger.engine.connect().execution_options(reading=True) as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        # Each database has words of its own for an index of what stands in a JSON text.
+        options = {"include_name": lambda name, *_: name != "events_asked"}
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
 
 
 def test_a_trial_goes_on_after_a_restart(database):

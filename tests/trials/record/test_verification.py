@@ -76,7 +76,7 @@ def test_every_byte_of_one_body(told):
         assert verify(told, "knee").failed == 2
     with told.engine.begin() as connection:
         connection.execute(sa.text("UPDATE events SET body = :new WHERE number = 2"), {"new": body})
-    assert verify(told, "knee").holds
+    assert "which keeps a log from being changed, is not there" in verify(told, "knee").problem
 
 
 @pytest.mark.parametrize("number", [1, 5])
@@ -117,13 +117,17 @@ def test_a_chain_forged_anew_does_not_hide_another_decision(told):
     assert "is not what its decision gives when it is made again: arm differ" in found.problem
 
 
-def test_another_history_is_not_the_one_that_was_noted(told):
+def test_a_hash_that_was_noted_is_found_though_the_trial_went_on(told):
     noted = told.state("knee").hash
-    told.tell("knee", "unit 1", reward=told.unit("knee", "unit 1").outcome[0])
-    assert verify(told, "knee", expected=noted).holds
+    assert verify(told, "knee", expected=noted).after == 0
     told.set_status("knee", "close", reason="done")
     found = verify(told, "knee", expected=noted)
-    assert f"but {noted} was expected" in found.problem
+    assert (found.holds, found.after) == (True, 1)
+
+
+def test_another_history_is_not_the_one_that_was_noted(told):
+    found = verify(told, "knee", expected="0" * 64)
+    assert f"no event has the hash {'0' * 64} that was expected" in found.problem
 
 
 @pytest.mark.parametrize(
@@ -140,8 +144,8 @@ def test_another_history_is_not_the_one_that_was_noted(told):
         "UPDATE units SET lost_at = 3 WHERE id = 'unit 1'",
         "UPDATE units SET pending = NOT pending WHERE id = 'unit 1'",
         "DELETE FROM units WHERE id = 'unit 1'",
-        "INSERT INTO units SELECT trial, 'ghost', arm, 1000, play, asked_at, outcome, told_at, lost_at, pending "
-        "FROM units WHERE id = 'unit 1'",
+        "INSERT INTO units SELECT trial, 'ghost', arm, 1000, play, asked_at, outcome, told_at, lost_at, pending, "
+        "voided_at FROM units WHERE id = 'unit 1'",
     ],
 )
 def test_what_is_kept_beside_the_log(told, statement):

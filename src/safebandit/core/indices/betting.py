@@ -50,7 +50,8 @@ class BettingUpper(NamedTuple):
 
 
 @described(
-    "not permissible where log W > gamma_t; log W += log(1 + lambda (S - alpha)) at each play, lambda from past plays",
+    "not permissible where log W > gamma_t; log W += log(1 + lambda (x - alpha)) at each risk x but the first, with "
+    "lambda = clip((mean - alpha) / (V + (mean - alpha)^2), 0, 1 / (2 alpha)) of the risks before it",
     SOURCE,
     not_negative=("tail",),
 )

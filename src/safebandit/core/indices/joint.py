@@ -16,8 +16,8 @@ from safebandit.core.streams import Stream
 
 
 @described(
-    "U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }",
-    "ours: section 4, the lower bound's sum",
+    "U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }, the mean where the evidence is above gamma_t",
+    "ours: the lower bound's sum",
     not_negative=("tail",),
 )
 class JointUpper(NamedTuple):

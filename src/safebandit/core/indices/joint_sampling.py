@@ -6,29 +6,35 @@ import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
-from safebandit.core.bernoulli import binomial_tail
 from safebandit.core.dispatch import compiled, generic
 from safebandit.core.indices.interface import charge, described, learn_together, start, upper, width
-from safebandit.core.streams import Stream, beta, beta_below, uniform
+from safebandit.core.streams import Stream, beta, beta_above, uniform
 
-# The own numbers: the chance exp(-evidence), and for the Dirichlet law alpha and the counts of
-# (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1).
-CHANCE, ALPHA, TABLE = 0, 1, 2
+# The own number of `JointThompson`: the chance exp(-evidence). Those of `JointDirichlet`: alpha, and the counts of
+# (reward, risk) = (0, 0), (0, 1), (1, 0), (1, 1) of the units of which both are known.
+CHANCE = 0
+ALPHA, TABLE = 0, 1
 
 
 @described(
-    "U ~ Beta(R+1, N-R+1), at most the mean unless a test of chance exp(-evidence) (1 + soft log t) is passed",
+    "U ~ Beta(R+1, N-R+1); where the evidence E is above 0, min(U, mean) with chance 1 - exp(-E) (1 + soft log t)",
     "ours: Thompson sampling with the lower bound's sum",
     not_negative=("soft",),
 )
 class JointThompson(NamedTuple):
-    """A posterior draw that loses its optimism where the risk, drawn too, is above alpha; `soft` tests leniently."""
+    """A posterior draw that loses its optimism where the risk, drawn too, is above alpha; `soft` tests leniently.
+
+    E is the safety index's evidence, summed over the risks. That of `BayesLower` is 0 where S <= alpha N; else exp(-E)
+    is the chance of a draw from Beta(S, N-S+1) of at most alpha. A draw that fails is capped at the mean of the
+    outcomes themselves, not at that of the reduced bits that it is drawn from.
+    """
 
     soft: float = 0.0
 
 
 @described(
-    "as joint-thompson; passed if one of 1 + soft log t draws of both means, reward at least U, has risk <= alpha",
+    "U ~ Beta(R+1, N-R+1); where S > alpha N, min(U, mean) unless one of 1 + floor(soft log t) draws from "
+    "Dirichlet(1/2 + counts of both outcomes), given a reward of at least U, has a risk of at most alpha",
     "ours: Thompson sampling for outcomes that depend on each other",
     not_negative=("soft",),
     one_risk=True,
@@ -36,16 +42,17 @@ class JointThompson(NamedTuple):
 class JointDirichlet(NamedTuple):
     """A posterior draw whose test draws reward and risk together, from the table of both outcomes.
 
-    A draw is tested among draws at least as large. Where a reward that large comes with a safe risk, as when R = 1 - S,
-    it stands: the two kinds of evidence are then one, and are not counted twice. No draw exceeds Thompson sampling's.
+    Under (p00, p01, p10, p11) ~ Dirichlet(1/2 + counts) of (reward, risk) the reward p10 + p11 is Thompson sampling's
+    draw. A draw is tested by draws at least as large: where a reward that large comes with a safe risk, as when
+    R = 1 - S, it stands. The two kinds of evidence are then one, and are not counted twice. S and N are the table's.
     """
 
-    soft: float = 1.0
+    soft: float = 0.7
 
 
 @width.register(JointThompson)
 def joint_thompson_width(index: JointThompson) -> int:
-    return ALPHA
+    return 1
 
 
 @width.register(JointDirichlet)
@@ -60,15 +67,13 @@ def joint_thompson_start(index: JointThompson, own: Numbers, alpha: float) -> No
 
 @start.register(JointDirichlet)
 def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> None:
-    own[CHANCE] = 1.0
     own[ALPHA] = alpha
     for i in range(4):
         own[TABLE + i] = 0.0
 
 
 @charge.register(JointThompson)
-@charge.register(JointDirichlet)
-def joint_sample_charge(index: JointThompson | JointDirichlet, seen: Seen, against: float) -> None:
+def joint_thompson_charge(index: JointThompson, seen: Seen, against: float) -> None:
     seen.own[CHANCE] = math.exp(-against) if against > 0.0 else 1.0
 
 
@@ -81,15 +86,32 @@ def joint_dirichlet_learn_together(index: JointDirichlet, seen: Seen, reward: in
 @upper.register(JointDirichlet)
 def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int, stream: Stream) -> float:
     rho = beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
-    if seen.own[CHANCE] >= 1.0 or risk_passes(index, seen, t, rho, stream):
+    if not in_doubt(index, seen) or risk_passes(index, seen, t, rho, stream):
         return rho
     return min(rho, seen.mean)
+
+
+@generic
+def in_doubt(index: object, seen: Seen) -> bool:
+    """Whether draws of the arm are tested: not where the data are not against its safety."""
+    raise NotImplementedError
 
 
 @generic
 def risk_passes(index: object, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
     """Whether a drawn risk is at most alpha, where the mean reward was drawn as `rho`."""
     raise NotImplementedError
+
+
+@in_doubt.register(JointThompson)
+def joint_thompson_in_doubt(index: JointThompson, seen: Seen) -> bool:
+    return seen.own[CHANCE] < 1.0
+
+
+@in_doubt.register(JointDirichlet)
+def joint_dirichlet_in_doubt(index: JointDirichlet, seen: Seen) -> bool:
+    harmed = seen.own[TABLE + 1] + seen.own[TABLE + 3]
+    return harmed > seen.own[ALPHA] * (harmed + seen.own[TABLE] + seen.own[TABLE + 2])
 
 
 @risk_passes.register(JointThompson)
@@ -99,37 +121,24 @@ def joint_thompson_passes(index: JointThompson, seen: Seen, t: int, rho: float, 
 
 @risk_passes.register(JointDirichlet)
 def joint_dirichlet_passes(index: JointDirichlet, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
-    draws = 1.0 + index.soft * math.log(t)
-    # Where so many draws would be expected to hold a safe one, they are not made.
-    return seen.own[CHANCE] * draws >= 1.0 or _some_draw_is_safe(seen, rho, int(draws), stream)
-
-
-@compiled
-def _some_draw_is_safe(seen: Seen, rho: float, draws: int, stream: Stream) -> bool:
-    """Whether one of so many draws of both means, of those whose reward is at least rho, has a risk of at most alpha.
-
-    P(risk <= alpha | reward >= rho) = P(risk <= alpha) P(reward >= rho | risk <= alpha) / P(reward >= rho): most draws
-    are settled by one uniform, and only the rest are made.
-    """
-    better = binomial_tail(seen.plays - seen.ones + 1.0, seen.plays + 1.0, 1.0 - rho)
-    for _ in range(draws):
-        if uniform(stream) * better < seen.own[CHANCE] and reward_given_safe(seen, rho, stream) >= rho:
+    for _ in range(1 + int(index.soft * math.log(t))):  # noqa: SIM110 (Numba has no generators here)
+        if _draw_is_safe(seen, rho, stream):
             return True
     return False
 
 
 @compiled
-def reward_given_safe(seen: Seen, rho: float, stream: Stream) -> float:
-    """A draw of the mean reward, given a risk drawn from Beta(S, N-S+1) that is at most alpha, by the 2 x 2 table.
+def _draw_is_safe(seen: Seen, rho: float, stream: Stream) -> bool:
+    """Whether a draw of both means, given a reward of at least rho, has a risk of at most alpha.
 
-    Where it is surely below rho, a number not below it, but below rho.
+    Of a Dirichlet law the reward p10 + p11 and the shares of risk with a reward, p11 / (p10 + p11), and without one,
+    p01 / (p00 + p01), are independent, each by a Beta law.
     """
-    neither, risk_only = seen.own[TABLE], seen.own[TABLE + 1]
-    reward_only, both = seen.own[TABLE + 2], seen.own[TABLE + 3]
-    without_risk, with_risk = beta(stream, reward_only + 0.5, neither + 0.5), beta(stream, both + 0.5, risk_only + 0.5)
-    most = without_risk + max(0.0, with_risk - without_risk) * seen.own[ALPHA]
-    if most < rho:
-        return most
-    risks = risk_only + both
-    sigma = beta_below(stream, risks, neither + reward_only + 1.0, seen.own[ALPHA]) if risks > 0.0 else 0.0
-    return sigma * with_risk + (1.0 - sigma) * without_risk
+    neither, risk_only = seen.own[TABLE] + 0.5, seen.own[TABLE + 1] + 0.5
+    reward_only, both = seen.own[TABLE + 2] + 0.5, seen.own[TABLE + 3] + 0.5
+    with_reward, without = beta(stream, both, reward_only), beta(stream, risk_only, neither)
+    # The risk lies between those at rewards of rho and of 1: mostly that settles it.
+    if min(with_reward, without + rho * (with_reward - without)) > seen.own[ALPHA]:
+        return False
+    reward = beta_above(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, rho)
+    return without + reward * (with_reward - without) <= seen.own[ALPHA]

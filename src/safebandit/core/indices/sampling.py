@@ -24,7 +24,7 @@ class Thompson(NamedTuple):
 
 
 @described(
-    "L ~ Beta(S + prior_a, N - S + prior_b) - slack * deviation * sqrt(log t)",
+    "L ~ Beta(S + prior_a, N - S + prior_b) - slack * deviation * sqrt(log t), the deviation of that law",
     "appendix on a naive Thompson sampling based safety index",
     positive=("prior_a", "prior_b"),
     not_negative=("slack",),

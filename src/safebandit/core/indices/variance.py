@@ -14,7 +14,7 @@ SOURCE = "Audibert, Munos and Szepesvari 2009, UCB-V"
 
 
 @described(
-    "U = min(1, mean + sqrt(2 V zeta log t / N) + 3 c zeta log t / N), V the empirical variance",
+    "U = min(1, mean + sqrt(2 V zeta log t / N) + 3 c zeta log t / N), V = sum (x - mean)^2 / N",
     SOURCE,
     positive=("zeta",),
     not_negative=("c",),
@@ -27,7 +27,7 @@ class VarianceUpper(NamedTuple):
 
 
 @described(
-    "L = max(0, mean - sqrt(2 V zeta log t / N) - 3 c zeta log t / N), V the empirical variance",
+    "L = max(0, mean - sqrt(2 V zeta log t / N) - 3 c zeta log t / N), V = sum (x - mean)^2 / N",
     f"{SOURCE} by x -> 1-x",
     positive=("zeta",),
     not_negative=("c",),

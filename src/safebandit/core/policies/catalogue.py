@@ -123,7 +123,7 @@ def naive_ts(when_none: Any = None, each_first: bool = False, head_start: int = 
 
 
 @named_policy(
-    "as naive-ts, with draws <= alpha + slack * deviation * sqrt(log t)",
+    "as naive-ts, with draws <= alpha + slack * deviation * sqrt(log t), the deviation of Beta(S+1, N-S+1)",
     "appendix on a naive Thompson sampling based safety index",
 )
 def slack_ts(
@@ -168,7 +168,8 @@ class Evidence(IntEnum):
 
 
 @named_policy(
-    "play argmax max{ q : N [d(mean||q) + d_>(risk||alpha)] <= gamma_t } among arms with L <= alpha",
+    "play argmax max{ q >= mean : N [d(mean||q) + d_>(risk||alpha)] <= gamma_t } among arms with L <= alpha, "
+    "the mean where there is no such q; L by KL-UCB",
     "ours: one budget for both kinds of evidence, as in the lower bound",
 )
 def joint_kl(
@@ -184,7 +185,9 @@ def joint_kl(
 
 
 @named_policy(
-    "play argmin N d_<(mean||m) + evidence + log N among permissible arms, m the largest mean of those",
+    "play argmin N d_<(mean||m) + max(0, E - discount log(1 + log t)) + log N among arms that tsbu permits, m the "
+    "largest mean of those; E = -log P(Bin(N, alpha) >= S) where S > alpha N, else 0. With evidence=kl: among arms "
+    "that docb permits, and E = N d_>(risk||alpha)",
     "ours: indexed minimum empirical divergence with risk",
 )
 def safe_imed(
@@ -202,7 +205,8 @@ def safe_imed(
 
 
 @named_policy(
-    "as tsbu; an arm whose drawn risk is above alpha loses its optimism: min(draw, mean)",
+    "as tsbu; where S > alpha N, a draw loses its optimism, min(draw, mean), unless a test is passed, with chance "
+    "P(Bin(N, alpha) >= S) (1 + soft log t): at soft=0 that of a draw from Beta(S, N-S+1) of at most alpha",
     "ours: Thompson sampling of both outcomes",
 )
 def joint_ts(
@@ -218,11 +222,13 @@ def joint_ts(
 
 
 @named_policy(
-    "as joint-ts, with reward and risk drawn together from Dirichlet(1/2 + counts of both outcomes)",
+    "as tsbu; where S > alpha N, a draw loses its optimism, min(draw, mean), unless one of 1 + floor(soft log t) draws "
+    "of (p00, p01, p10, p11) from Dirichlet(1/2 + counts of (reward, risk)), given p10 + p11 >= draw, has "
+    "p01 + p11 <= alpha",
     "ours: for outcomes that depend on each other",
 )
 def joint_dirichlet(
-    soft: float = 1.0,
+    soft: float = 0.7,
     when_none: Any = None,
     each_first: bool = False,
     head_start: int = 1_000,
@@ -246,7 +252,7 @@ def safe_ids(
 
 
 @named_policy(
-    "play from the mixture that maximises U among those with mean L <= alpha; U, L by KL-UCB",
+    "play from the mixture of arms that maximises mean U among those with mean L <= alpha; U, L by KL-UCB",
     "section on prior formulations: bandits with convex knapsacks, doubly optimistic",
 )
 def bwcr(level: Level = Level.practical, when_none: Any = None) -> PolicyMixture:
@@ -255,13 +261,17 @@ def bwcr(level: Level = Level.practical, when_none: Any = None) -> PolicyMixture
 
 
 @named_policy(
-    "play from the mixture that maximises U among those with mean upper risk index <= alpha; both by KL-UCB",
+    "as bwcr, with the upper risk index of KL-UCB in the place of L, 1 before the first play, and for the safe arm its "
+    "known mean risk; without first plays",
     "section on prior formulations: optimistic rewards, pessimistic risks, a known safe arm",
 )
 def pess(
     level: Level = Level.practical, safe_arm: Any = 0, safe_risk: float | None = None, when_none: Any = None
 ) -> PolicyMixture:
-    """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe."""
+    """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe.
+
+    `safe_risk` is the safe arm's mean risk; in simulation it is taken from the instance where it is not given.
+    """
     return PolicyMixture(KLUpper(level), KLUpperRisk(level), safe_arm, safe_risk, when_none, each_first=False)
 
 

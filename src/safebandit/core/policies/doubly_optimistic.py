@@ -69,7 +69,7 @@ class DoublyOptimistic(NamedTuple):
         lasting = read_value("lasting", self.lasting, bool, PolicyError)
         if lasting and not steady(safety):
             kind = type(safety).__name__
-            raise PolicyError(f"lasting needs a safety index that draws nothing, got {kind}; take BayesLower")
+            raise PolicyError(f"lasting needs a safety index that is steady, got {kind}; take BayesLower")
         return DoublyOptimistic(
             check_index(self.reward, upper, "reward index"),
             shared_among(safety, len(setup.limits)),

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Path, Request
 
 from safebandit.service.access import KeyKeeper
 from safebandit.service.api import schemas
+from safebandit.service.api.bodies import StrictRoute
 
-router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["keys"])
+router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["keys"], route_class=StrictRoute)
 
 
 @router.get("/keys")
@@ -19,15 +20,17 @@ def list_keys(request: Request, _: KeyKeeper) -> list[schemas.KeyAnswer]:
 
 
 @router.post("/keys", status_code=201)
-def create_key(body: schemas.NewKey, request: Request, _: KeyKeeper) -> schemas.NewKeyAnswer:
+def create_key(body: schemas.NewKey, request: Request, keeper: KeyKeeper) -> schemas.NewKeyAnswer:
     """A new key. Its text is shown this once."""
-    key, text = request.app.state.keys.create(body.name, body.role, days=body.days)
+    key, text = request.app.state.keys.create(body.name, body.role, days=body.days, actor=keeper.actor)
     return schemas.NewKeyAnswer(**key._asdict(), key=text)
 
 
 @router.delete("/keys/{id}")
 def revoke_key(
-    id: Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])], request: Request, _: KeyKeeper
+    id: Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])],
+    request: Request,
+    keeper: KeyKeeper,
 ) -> schemas.KeyAnswer:
     """Make a key worthless, in all processes within a second; again changes nothing."""
-    return schemas.KeyAnswer.model_validate(request.app.state.keys.revoke(id))
+    return schemas.KeyAnswer.model_validate(request.app.state.keys.revoke(id, actor=keeper.actor))

@@ -29,7 +29,14 @@ def _line(name: str, status: str, text: str) -> TrialLine:
         units=state["units"],
         pending=state["waiting"],
         holding=status == "open" and state["held_at"] is not None,
+        waiting=status == "open" and state.get("waits_at") is not None,
     )
+
+
+def is_closed(ledger: Ledger, trial: str) -> bool:
+    """Whether a trial is closed, for good; asked before anything of it is read that is concealed until then."""
+    with ledger.reading() as connection:
+        return bool(trial_row(connection, trial).status == "closed")
 
 
 def alpha_at(ledger: Ledger, trial: str, number: int) -> list[float]:

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from typing import Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from safebandit.errors import RecordError
 from safebandit.service.access import Reader
 from safebandit.service.api import listing
 from safebandit.service.api.schemas import PROBLEMS
-from safebandit.trials.record.database import trials
+from safebandit.service.threads import in_own_thread
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.readiness import check_ready
 
 router = APIRouter()
+# Whoever watches asks every few seconds, and gives up after about as many.
+READY_SECONDS = 3.0
+
+
+class Readiness:
+    """Asks the database in a thread of its own, so that it is heard however busy the others are; those who ask while an
+    answer is waited for share it.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._asked: asyncio.Future[None] | None = None
+
+    async def check(self) -> None:
+        """Refuse if the database cannot be used now, or does not say so in time."""
+        if self._asked is None or self._asked.done():
+            self._asked = in_own_thread(functools.partial(check_ready, self._ledger))
+        try:
+            await asyncio.wait_for(asyncio.shield(self._asked), READY_SECONDS)
+        except TimeoutError:
+            raise RecordError(f"the database has not answered for {READY_SECONDS:g} s; look after it") from None
 
 
 class Health(BaseModel):
@@ -29,10 +54,9 @@ async def health() -> Health:
 
 
 @router.get("/readyz", tags=["health"], responses={503: PROBLEMS[503]})
-def readiness(request: Request) -> Health:
-    """Whether the database answers. No key is needed."""
-    with request.app.state.ledger.reading() as connection:
-        connection.execute(sa.select(sa.func.count()).select_from(trials)).scalar_one()
+async def readiness(request: Request) -> Health:
+    """Whether the database answers within seconds, and has room. No key is needed."""
+    await request.app.state.readiness.check()
     return Health()
 
 
@@ -48,5 +72,6 @@ def readiness(request: Request) -> Health:
 def metrics(request: Request, _: Reader) -> Response:
     """Numbers for Prometheus, of all workers together."""
     state = request.app.state
-    pending = {line.name: line.pending for line in listing.all_trials(state.ledger)}
-    return Response(state.metrics.text(pending), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(
+        state.metrics.text(listing.all_trials(state.ledger)), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )

@@ -10,9 +10,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
-from safebandit.trials.record.overview import overview
-from safebandit.trials.record.verification import verify
-from safebandit.trials.texts import check_text
+from safebandit.trials.concealment import show_event
+from safebandit.trials.record.ledger import Ledger
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -29,9 +28,10 @@ def list_trials(request: Request, _: Lister) -> list[schemas.TrialLine]:
 
 
 @router.get("/trials/{trial}")
-def show_trial(trial: TrialInPath, request: Request, _: Reader) -> schemas.OverviewAnswer:
+def show_trial(trial: TrialInPath, request: Request, key: Reader) -> schemas.OverviewAnswer:
     """A trial at a glance: what is known of each arm, who is permissible and why; no single unit."""
-    return schemas.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial))
+    outlook = request.app.state.outlook
+    return schemas.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key)))
 
 
 @router.get("/trials/{trial}/events")
@@ -39,17 +39,21 @@ def list_events(
     trial: TrialInPath, request: Request, _: Auditor, after: After = 0, limit: Limit = 100
 ) -> schemas.LogAnswer:
     """The log, page by page."""
-    found = list(request.app.state.ledger.events(trial, after=after, limit=limit + 1))
-    shown = [schemas.EventAnswer(**event.to_dict()) for event in found[:limit]]
+    ledger = request.app.state.ledger
+    closed = listing.is_closed(ledger, trial)
+    found = list(ledger.events(trial, after=after, limit=limit + 1))
+    shown = [schemas.EventAnswer(**show_event(event, closed=closed)) for event in found[:limit]]
     return schemas.LogAnswer(events=shown, next=shown[-1].number if len(found) > limit else None)
 
 
 @router.get("/trials/{trial}/events/{number}")
-def show_event(
+def one_event(
     trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], request: Request, _: Auditor
 ) -> schemas.EventAnswer:
     """One event of the log."""
-    return schemas.EventAnswer(**request.app.state.ledger.event(trial, number).to_dict())
+    ledger = request.app.state.ledger
+    closed = listing.is_closed(ledger, trial)
+    return schemas.EventAnswer(**show_event(ledger.event(trial, number), closed=closed))
 
 
 @router.get("/trials/{trial}/units")
@@ -62,19 +66,30 @@ def list_pending(
     return schemas.PendingAnswer(units=shown, next=shown[-1].round if len(found) > limit else None)
 
 
-@router.get("/trials/{trial}/unit")
+@router.get("/trials/{trial}/unit", deprecated=True)
 def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _: Auditor) -> schemas.UnitAnswer:
+    """A unit by an address that has its id, which proxies log: post it instead."""
+    return _unit(request.app.state.ledger, trial, unit)
+
+
+@router.post("/trials/{trial}/unit")
+def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: Auditor) -> schemas.UnitAnswer:
     """A unit, and the decision that gave it its arm, with all that it rested on."""
-    ledger = request.app.state.ledger
-    found = ledger.unit(trial, check_text("a unit's id", unit))
-    decision = schemas.EventAnswer(**ledger.event(trial, found.asked_at).to_dict())
+    return _unit(request.app.state.ledger, trial, body.unit)
+
+
+def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
+    found = ledger.unit(trial, unit)
+    closed = listing.is_closed(ledger, trial)
+    decision = schemas.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
     reward, *risks = found.outcome
     return schemas.UnitAnswer(
         unit=found.id,
         arm=found.arm,
         round=found.round,
         pending=found.pending,
-        given_up=found.lost_at is not None,
+        given_up=found.lost_at is not None and found.voided_at is None,
+        void=found.voided_at is not None,
         reward=reward,
         risk=dict(zip(ledger.state(trial).settings.risks, risks, strict=True)),
         alpha=listing.alpha_at(ledger, trial, found.asked_at),
@@ -82,17 +97,27 @@ def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _
     )
 
 
-@router.get("/trials/{trial}/verification")
+@router.get(
+    "/trials/{trial}/verification",
+    responses={202: {"model": schemas.VerifyingAnswer, "description": "It goes on: ask again, with the job."}},
+)
 async def verify_trial(
     trial: TrialInPath,
     request: Request,
+    response: Response,
     _: Auditor,
-    expected: Annotated[str | None, Query(max_length=64, description="The last event's hash, noted before.")] = None,
-) -> schemas.VerificationAnswer:
-    """Recompute the whole trial; the answer takes as long as that does."""
-    async with request.app.state.long_work:
-        found = await asyncio.to_thread(verify, request.app.state.ledger, trial, expected=expected)
-    return schemas.VerificationAnswer.model_validate(found)
+    expected: Annotated[str | None, Query(max_length=64, description="The hash of some event, noted before.")] = None,
+    job: Annotated[str | None, Query(pattern="^[0-9a-f]{16}$", description="As an answer with 202 named it.")] = None,
+    wait: Annotated[float, Query(ge=0, le=60, description="Seconds until 202 is answered.")] = 20.0,
+) -> schemas.VerificationAnswer | schemas.VerifyingAnswer:
+    """Recompute the whole trial; 202 while that goes on."""
+    jobs = request.app.state.verifications
+    mine = jobs.job(trial, expected=expected, id=job)
+    found = await jobs.wait(mine, wait)
+    if found is not None:
+        return schemas.VerificationAnswer.model_validate(found)
+    response.status_code = 202
+    return schemas.VerifyingAnswer(job=mine.id, read=mine.read, events=mine.events)
 
 
 @router.get(

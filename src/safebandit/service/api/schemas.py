@@ -23,6 +23,9 @@ After = Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this numb
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
+_IDS = "A pattern that the id of a new unit must match; none if it is empty."
+
+
 class Body(BaseModel):
     """Something that is sent: unknown fields are refused, so that a misspelt one is noticed."""
 
@@ -37,14 +40,19 @@ class NewTrial(Body):
     alpha: Annotated[Share | list[Share], Field(examples=[0.2])]
     risks: Annotated[list[ShortText] | None, Field(min_length=1, examples=[["toxicity"]])] = None
     policy: Annotated[ShortText | None, Field(examples=["tsbu"])] = None
-    seed: Annotated[int | None, Field(ge=0, lt=2**63, examples=[1])] = None
-    pending_cap: Annotated[int, Field(ge=1, le=10**6)] = 1
+    seed: Annotated[
+        int | None,
+        Field(ge=0, lt=2**63, description="Who knows it can tell which arms come: leave it out."),
+    ] = None
+    pending_cap: Annotated[int | None, Field(ge=1, le=10**6)] = None
+    delay: Annotated[int, Field(ge=0, le=10**6, description="Units that arrive before a risk is known.")] = 0
     lost: Annotated[str, Field(pattern="^(harm|ignore)$")] = "harm"
     title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
+    ids: Annotated[str, Field(max_length=200, examples=["P-[0-9]{4}"], description=_IDS)] = ""
 
 
 class Question(Body):
-    """Which unit asks for an arm."""
+    """Which unit asks for an arm, or is asked about."""
 
     unit: UnitId
 
@@ -70,6 +78,13 @@ class GivenUp(Body):
     reason: Reason
 
 
+class Voided(Body):
+    """A unit that never got its arm."""
+
+    unit: UnitId
+    reason: Reason
+
+
 class Amendment(Body):
     """New settings from now on."""
 
@@ -79,6 +94,7 @@ class Amendment(Body):
     add: Annotated[list[ShortText], Field(max_length=1000, examples=[["very high"]])] = []
     withdraw: Annotated[list[ShortText], Field(max_length=1000)] = []
     pending_cap: Annotated[int | None, Field(ge=1, le=10**6)] = None
+    ids: Annotated[str | None, Field(max_length=200, description=_IDS)] = None
 
 
 class StatusChange(Body):
@@ -106,7 +122,8 @@ class AllocationAnswer(Answer):
 
     unit: Annotated[str, Field(examples=["patient 17"])]
     arm: Annotated[str | None, Field(examples=["low"])]
-    held: bool
+    held: Annotated[bool, Field(description="Whether there is none because no arm is permissible.")]
+    waiting: Annotated[bool, Field(description="Whether there is none because all wait for outcomes.")]
     why: Annotated[str, Field(examples=["largest reward index among the permissible arms"])]
     round: int
     event: int
@@ -128,7 +145,8 @@ class TrialLine(Answer):
     status: str
     units: int
     pending: int
-    holding: bool
+    holding: Annotated[bool, Field(description="No arm is permissible.")]
+    waiting: Annotated[bool, Field(description="All arms that may be given wait for outcomes.")]
 
 
 class ArmAnswer(Answer):
@@ -170,15 +188,17 @@ class OverviewAnswer(Answer):
     name: str
     title: str
     status: str
-    holding: str | None
-    red: bool
+    holding: Annotated[str | None, Field(description="Why no arm is permissible, if so.")]
+    waiting: Annotated[str | None, Field(description="That all arms that may be given wait for outcomes, if so.")]
     version: int
     policy: str
     alpha: list[float]
     risks: list[str]
     pending_cap: int
     lost: str
+    ids: str
     units: int
+    voided: int
     pending: int
     events: int
     time: str
@@ -198,7 +218,8 @@ class EventAnswer(Answer):
     kind: str
     body: dict[str, Any]
     previous: str
-    hash: str
+    hash: Annotated[str, Field(description="Of the whole body, the concealed parts too.")]
+    concealed: Annotated[list[str], Field(description="Parts of the body that are told when the trial is closed.")]
 
 
 class LogAnswer(Answer):
@@ -232,6 +253,7 @@ class UnitAnswer(Answer):
     round: int
     pending: bool
     given_up: bool
+    void: Annotated[bool, Field(description="It never got its arm, and counts as nothing.")]
     reward: float | None
     risk: dict[str, float | None]
     alpha: Annotated[list[float], Field(description="As it was when the arm was decided.")]
@@ -249,6 +271,16 @@ class VerificationAnswer(Answer):
     hash: str
     failed: int | None
     problem: str | None
+    misdated: Annotated[int, Field(description="Events whose time the clock did not give: it said an earlier one.")]
+    after: Annotated[int | None, Field(description="Events that came after the one whose hash was expected.")]
+
+
+class VerifyingAnswer(Answer):
+    """A verification that goes on; asked for again with its `job`, it answers when it is done."""
+
+    job: Annotated[str, Field(examples=["0123456789abcdef"])]
+    read: Annotated[int, Field(description="Events read so far.")]
+    events: int
 
 
 class KeyAnswer(Answer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,14 +11,17 @@ from fastapi import APIRouter, Request, Response
 
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
+from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
 from safebandit.service.keys import Key
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import Engine, warm_up
+from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 
-router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"])
+router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"], route_class=StrictRoute)
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
     200: {"model": ReceiptAnswer, "description": "The same again: nothing changes."}
 }
@@ -42,9 +46,16 @@ async def _receipt(
     return ReceiptAnswer(event=done.event, new=done.new)
 
 
-def _to(trial: str, request: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[[Transaction], Any]:
+def _to(
+    trial: str, request: Callable[..., Any], *arguments: Any, ahead: Ahead | None = None, **named: Any
+) -> Callable[[Transaction], Any]:
     """A request to a trial's engine, for the transaction that it will be made in."""
-    return lambda transaction: request(transaction.trial(trial), *arguments, **named)
+    return lambda transaction: request(transaction.trial(trial, ahead), *arguments, **named)
+
+
+async def _ahead(request: Request, trial: str) -> Ahead:
+    """The units of a trial, for what counts them anew; read beside the thread that writes, for which others wait."""
+    return await asyncio.to_thread(request.app.state.ledger.read_ahead, trial)
 
 
 @router.post("/trials", status_code=201, responses=_SAME_AGAIN)
@@ -60,22 +71,27 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
 
     # Compiling takes seconds, and not in the thread that writes: others would wait.
     settings = await asyncio.to_thread(prepare)
-    return await _receipt(request, response, name, lambda each: each.create(name, settings, actor=key.actor))
+    chosen = body.seed is not None
+    work = functools.partial(Transaction.create, name=name, settings=settings, actor=key.actor, any_seed=not chosen)
+    return await _receipt(request, response, name, work)
 
 
 @router.post(
     "/trials/{trial}/units",
     status_code=201,
-    responses={200: {"model": AllocationAnswer, "description": "It has an arm already, or the trial holds."}},
+    responses={200: {"model": AllocationAnswer, "description": "It has an arm already, or there is none to give."}},
 )
 async def ask(
     trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
 ) -> AllocationAnswer:
-    """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or the trial holds."""
+    """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
     if given.new:
-        request.app.state.metrics.decided(trial, held=given.held)
-    response.status_code = 201 if given.new and not given.held else 200
+        kind = "held" if given.held else "waiting" if given.waiting else "asked"
+        request.app.state.metrics.decided(trial, kind)
+    response.status_code = 201 if given.new and given.arm is not None else 200
+    if not key.may("read"):
+        given = given._replace(why=without_numbers(given.why))
     return AllocationAnswer.model_validate(given)
 
 
@@ -94,7 +110,7 @@ async def correct(
 ) -> ReceiptAnswer:
     """Put another outcome in the place of one that was told; decisions made before stand."""
     told = {"reward": body.reward, "risk": body.risk, "reason": body.reason}
-    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor)
+    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor, ahead=await _ahead(request, trial))
     return await _receipt(request, response, trial, work)
 
 
@@ -107,15 +123,26 @@ async def give_up(
     return await _receipt(request, response, trial, work)
 
 
+@router.post("/trials/{trial}/voided", status_code=201, responses=_SAME_AGAIN)
+async def void(
+    trial: TrialInPath, body: schemas.Voided, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Count a unit that never got its arm as nothing; its id cannot be used again."""
+    ahead = await _ahead(request, trial)
+    work = _to(trial, Engine.void, body.unit, reason=body.reason, actor=key.actor, ahead=ahead)
+    return await _receipt(request, response, trial, work)
+
+
 @router.post("/trials/{trial}/amendments", status_code=201)
 async def amend(
     trial: TrialInPath, body: schemas.Amendment, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
-    """Change alpha, policy, arms or the cap of pending units from now on."""
+    """Change alpha, policy, arms, the cap of pending units or the pattern of ids from now on."""
     changes = body.model_dump(exclude={"reason"})
     ledger = request.app.state.ledger
     await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))
-    work = _to(trial, Engine.amend, reason=body.reason, actor=key.actor, **changes)
+    ahead = await _ahead(request, trial)
+    work = _to(trial, Engine.amend, reason=body.reason, actor=key.actor, **changes, ahead=ahead)
     return await _receipt(request, response, trial, work)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-import threading
 from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -20,9 +20,10 @@ from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
+from safebandit.trials.answers import Allocation
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
-from safebandit.trials.record.verification import verify
 from safebandit.trials.settings import Settings
 from safebandit.trials.texts import check_name, read_unit_id
 
@@ -30,8 +31,8 @@ from safebandit.trials.texts import check_name, read_unit_id
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
 Work = Callable[[Transaction], Any]
 Form = Annotated[FormData, Depends(read_form)]
-# A long log takes minutes to recompute: one at a time, or clicks would use up the service.
-_verifying = threading.Lock()
+# So long a page waits for a verification; then it says how far it is.
+VERIFY_SECONDS = 20.0
 
 
 @router.post("/trials")
@@ -39,16 +40,17 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
     """Create a trial."""
     try:
         name = check_name(text(form, "name").strip())
-        cap = whole(form, "pending_cap", "pending units per arm")
         settings = Settings.read(
             lines(form, "arms"),
             numbers(form, "alpha"),
             risks=lines(form, "risks") or None,
             policy=text(form, "policy").strip() or None,
             seed=whole(form, "seed", "seed"),
-            pending_cap=1 if cap is None else cap,
+            pending_cap=whole(form, "pending_cap", "pending units per arm"),
+            delay=whole(form, "delay", "delay") or 0,
             lost=text(form, "lost") or "harm",
             title=text(form, "title").strip(),
+            ids=text(form, "ids").strip(),
         )
         warm_up(settings)
         _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
@@ -90,7 +92,8 @@ def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        return lambda writing: writing.trial(trial).correct(unit, **outcome, reason=reason, actor=key.actor)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).correct(unit, **outcome, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "correct", form, read)
 
@@ -106,6 +109,18 @@ def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
     return _do(request, key, trial, "give-up", form, read)
 
 
+@router.post("/trials/{trial}/void")
+def void(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
+    """Count a unit that never got its arm as nothing."""
+
+    def read() -> Work:
+        unit, reason = text(form, "unit"), text(form, "reason")
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).void(unit, reason=reason, actor=key.actor)
+
+    return _do(request, key, trial, "void", form, read)
+
+
 @router.post("/trials/{trial}/amend")
 def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Change settings from now on; a field that was left empty stays as it is."""
@@ -118,12 +133,20 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "add": lines(form, "add"),
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
+            "ids": text(form, "ids").strip() or None,
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
-        return lambda writing: writing.trial(trial).amend(reason=reason, actor=key.actor, **changes)
+        ahead = request.app.state.ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
+
+
+@router.post("/trials/{trial}/units")
+def find_unit(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
+    """Look for a unit, by an id that stands in no address."""
+    return screens.units_screen(request, key, trial, unit=text(form, "unit").strip())
 
 
 @router.post("/trials/{trial}/{change}")
@@ -140,17 +163,14 @@ def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, 
 
 
 @router.post("/trials/{trial}/log/verify")
-def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
-    """Recompute a trial from its first event on, and say whether the record holds."""
-    ledger = request.app.state.ledger
-    head = views.head(ledger, trial)
-    if not _verifying.acquire(blocking=False):
-        raise RefusedError(429, "a record is being verified already; wait until that is done")
-    try:
-        found = verify(ledger, trial, expected=text(form, "expected").strip() or None)
-    finally:
-        _verifying.release()
-    return render(request, "verified.html", key=key, head=head, found=found)
+async def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: Form) -> Response:
+    """Recompute a trial from its first event on, and say whether the record holds, or how far it is."""
+    jobs = request.app.state.verifications
+    head = await asyncio.to_thread(views.head, request.app.state.ledger, trial)
+    expected = text(form, "expected").strip()
+    job = jobs.job(trial, expected=expected or None, id=text(form, "job"))
+    found = await jobs.wait(job, VERIFY_SECONDS)
+    return render(request, "verified.html", key=key, head=head, found=found, job=job, expected=expected)
 
 
 @router.post("/keys")
@@ -158,7 +178,8 @@ def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
     """Make a key, and show it this once."""
     try:
         days = number(form, "days", "days until it expires")
-        made, shown = request.app.state.keys.create(text(form, "name").strip(), text(form, "role"), days=days)
+        wanted = text(form, "name").strip(), text(form, "role")
+        made, shown = request.app.state.keys.create(*wanted, days=days, actor=key.actor)
     except SafebanditError as problem:
         sent = Sent("key", str(problem), True, form)
         return screens.keys_screen(request, key, sent=sent, status=status_of(problem))
@@ -169,7 +190,7 @@ def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
 @router.post("/keys/{id}/revoke")
 def revoke_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
     """Make a key worthless."""
-    request.app.state.keys.revoke(id)
+    request.app.state.keys.revoke(id, actor=key.actor)
     return go("/keys")
 
 
@@ -182,10 +203,10 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     except SafebanditError as problem:
         sent = Sent(form, str(problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
-    if form == "ask":
-        query = {"done": form, "unit": text(typed, "unit").strip()}
-    else:
-        query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
+    if isinstance(done, Allocation) and (done.arm is None or not done.new):
+        # Nothing was written that an address could name: said at once, and asked again it is the same.
+        return screens.trial_screen(request, key, trial, sent=_given(key, done))
+    query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
     return go(f"/trials/{trial}?{urlencode(query)}#{form}")
 
 
@@ -193,7 +214,7 @@ def _is_new(request: Request, trial: str, unit: str) -> bool:
     """Whether asking would give this unit an arm that it does not have yet."""
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
-    if head.status != "open" or head.holding:
+    if head.status != "open" or head.holding or head.waiting:
         return False
     try:
         ledger.unit(trial, read_unit_id(unit))
@@ -203,6 +224,18 @@ def _is_new(request: Request, trial: str, unit: str) -> bool:
         # An id that cannot be one is refused when it is asked for.
         return False
     return False
+
+
+def given_words(unit: str, arm: str) -> str:
+    """What a desk is told of a unit that has its arm."""
+    return f"Unit {unit} gets: {arm}"
+
+
+def _given(key: Key, done: Allocation) -> Sent:
+    if done.arm is not None:
+        return Sent("ask", given_words(done.unit, done.arm))
+    why = done.why if key.may("read") else without_numbers(done.why)
+    return Sent("ask", f"Unit {done.unit} gets no arm: {why}.", True, {"unit": done.unit})
 
 
 def _write(request: Request, trial: str, work: Work) -> Any:

@@ -13,10 +13,12 @@ from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import SESSION_HOURS, Key
 from safebandit.service.page import forms, screens, views
-from safebandit.service.page.forms import Form
+from safebandit.service.page.forms import Form, given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
+from safebandit.trials.concealment import show_event, without_numbers
 from safebandit.trials.descriptions import describe
+from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.ledger import Ledger
 
 STATIC = FOLDER / "static"
@@ -25,7 +27,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
 _OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
 # What those who may ask but not read the log are shown again of what they did.
-_DESK = ("asked", "held", "told")
+_DESK = ("asked", "held", "waiting", "told")
 
 
 @router.get("/sign-in")
@@ -79,10 +81,10 @@ def trials_live(request: Request, key: Lister, after: str = "") -> Response:
 
 @router.get("/trials/{trial}")
 def trial(
-    trial: TrialInPath, request: Request, key: Lister, done: str = "", unit: str = "", event: After = 0
+    trial: TrialInPath, request: Request, key: Lister, done: str = "", event: After = 0, of: After = 0
 ) -> Response:
-    """A trial; `done` names the form that led here, `unit` is put into forms."""
-    sent = _sent(request, key, trial, done, unit, event)
+    """A trial; `done` names the form that led here, or is to be filled with the unit that event `of` tells of."""
+    sent = _sent(request, key, trial, done, event, of)
     return screens.trial_screen(request, key, trial, sent=sent)
 
 
@@ -99,9 +101,9 @@ def arms(trial: TrialInPath, request: Request, key: Reader) -> Response:
 
 
 @router.get("/trials/{trial}/units")
-def units(trial: TrialInPath, request: Request, key: Auditor, unit: str = "", before: Before = None) -> Response:
+def units(trial: TrialInPath, request: Request, key: Auditor, before: Before = None) -> Response:
     """Units and what is known of each, the last first."""
-    return screens.units_screen(request, key, trial, unit, before)
+    return screens.units_screen(request, key, trial, before=before)
 
 
 @router.get("/trials/{trial}/log")
@@ -116,7 +118,9 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
     found = ledger.event(trial, number)
-    content, words = found.content, describe(found, head.settings.risks)
+    # The status was read before: once closed, a trial stays so.
+    content = show_event(found, closed=head.status == "closed")["body"]
+    words = describe(found, head.settings.risks)
     body = json.dumps(content, indent=2, ensure_ascii=False)
     return render(request, "event.html", key=key, head=head, event=found, content=content, description=words, body=body)
 
@@ -140,33 +144,35 @@ def _own_page(path: str) -> str:
     return path if _OWN_PAGE.fullmatch(path) else "/"
 
 
-def _sent(request: Request, key: Key, trial: str, done: str, unit: str, number: int) -> Sent:
-    """What to say beside the form that led here, read from the record: an address alone must not say it was done."""
+def _sent(request: Request, key: Key, trial: str, done: str, number: int, of: int) -> Sent:
+    """What to say beside the form that led here, read from the record: an address alone must not say it was done.
+
+    Addresses are kept by browsers and logged by proxies: they name events, never units.
+    """
     ledger = request.app.state.ledger
-    if done == "ask" and unit and key.may("ask"):
-        return _given(ledger, trial, unit)
     if number:
-        return _written(ledger, key, trial, done, number)
-    if done and not unit:
-        return Sent(done, "Nothing was written: this was in the record already.")
-    # From the list of pending units: put into the form that the address names.
-    return Sent(done, values={"unit": unit})
+        event = _readable(ledger, key, trial, number)
+        return Sent() if event is None else Sent(done, _written(ledger, key, trial, event))
+    if of:
+        event = _readable(ledger, key, trial, of)
+        return Sent() if event is None else Sent(done, values={"unit": event.content.get("unit", "")})
+    return Sent(done, "Nothing was written: this was in the record already.") if done else Sent()
 
 
-def _given(ledger: Ledger, trial: str, unit: str) -> Sent:
-    arm = views.arm_of(ledger, trial, unit)
-    if arm is not None:
-        return Sent("ask", f"Unit {unit} gets: {arm}")
-    why = views.head(ledger, trial).holding or "it was not asked for"
-    return Sent("ask", f"Unit {unit} gets no arm: {why}.", True, {"unit": unit})
-
-
-def _written(ledger: Ledger, key: Key, trial: str, done: str, number: int) -> Sent:
+def _readable(ledger: Ledger, key: Key, trial: str, number: int) -> Event | None:
+    """An event that this key may read: any with the log, and otherwise what it wrote itself at the desk."""
     try:
         event = ledger.event(trial, number)
     except NotFoundError:
-        return Sent()
-    if not key.may("log") and not (key.may("ask") and event.kind in _DESK and event.actor == key.actor):
-        return Sent()
-    words = describe(event, views.head(ledger, trial).settings.risks)
-    return Sent(done, f"Written as event {number}: {words}")
+        return None
+    own = key.may("ask") and event.kind in _DESK and event.actor == key.actor
+    return event if own or key.may("log") else None
+
+
+def _written(ledger: Ledger, key: Key, trial: str, event: Event) -> str:
+    content = event.content
+    if event.kind == "asked":
+        return given_words(content["unit"], content["arm"])
+    if not key.may("read") and "why" in content:
+        event = event._replace(body=canonical({**content, "why": without_numbers(content["why"])}))
+    return f"Written as event {event.number}: {describe(event, views.head(ledger, trial).settings.risks)}"

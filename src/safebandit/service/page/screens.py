@@ -11,6 +11,7 @@ from safebandit.core.policies import POLICIES
 from safebandit.service.keys import ROLES, Key
 from safebandit.service.page import charts, views
 from safebandit.service.page.rendering import render
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.descriptions import describe
 from safebandit.trials.record.overview import Overview
 from safebandit.trials.settings import LOST
@@ -102,9 +103,9 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
     ledger = request.app.state.ledger
     context: dict[str, Any] = {"key": key, "head": head, "mark": str(head.number), "glance": None, "waiting": None}
     if key.may("read"):
-        glance = views.glance_at(ledger, head, fresh=fresh)
+        glance, number = _glance(request, key, head, fresh=fresh)
         # Whichever was read first: what was written between the two is still to be shown.
-        mark = str(min(head.number, glance.overview.events))
+        mark = str(min(head.number, number))
         context |= {"mark": mark, **_glance_context(glance, single=key.may("log"))}
     if key.may("log") or key.may("tell"):
         # Who may not read the log sees the units that were asked for with the same key.
@@ -112,14 +113,25 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
         context["waiting"] = views.waiting(ledger, head, asker=asker, most=MOST_WAITING)
     if key.may("log"):
         context["log"] = worded(views.log(ledger, head.name, most=NEWEST), head)
+    if context["glance"] is None or request.app.state.outlook.delayed(key):
+        head = head._replace(holding=head.holding and without_numbers(head.holding))
     context["hold"] = _hold(head, context["glance"])
     return context
+
+
+def _glance(request: Request, key: Key, head: views.Head, *, fresh: bool = True) -> tuple[views.Glance, int]:
+    """A trial at a glance as this key may see it, and the event up to which it was read."""
+    outlook, ledger = request.app.state.outlook, request.app.state.ledger
+    if outlook.delayed(key):
+        return views.past_glance(ledger, outlook.overview(head.name, delayed=True)), head.number
+    glance = views.glance_at(ledger, head, fresh=fresh)
+    return glance, glance.overview.events
 
 
 def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
     seen, allocation = glance
     if not single:
-        allocation = views.without_last_part(allocation, seen.units)
+        allocation = views.without_last_part(allocation, seen.rounds)
     allocation = charts.bounded(allocation)
     arms = seen.arms
     if len(arms) > MOST_ARMS:
@@ -129,7 +141,7 @@ def _glance_context(glance: views.Glance, *, single: bool) -> dict[str, Any]:
         "arms": arms,
         "shares": charts.allocation_panel(allocation, seen.arms),
         "allocation": allocation,
-        "spans": allocation.spans(seen.units),
+        "spans": allocation.spans(seen.rounds),
         "counts": list(zip(*allocation.arms.values(), strict=True)),
         "panels": [charts.reward_panel(seen), *charts.risk_panels(seen)],
         "chances": chances_shown(seen),
@@ -165,8 +177,8 @@ def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
         stops = all(arm.propensity == 0 for arm in seen.arms if arm.active)
         heading = "On hold: no arm is permissible" if stops else "No arm is permissible: the policy's rule gives one"
         return Hold(True, heading, reasons, stops)
-    if head.holding:
-        return Hold(False, "Waiting for outcomes", _sentence(f"{head.holding}; tell those first"))
+    if head.waiting:
+        return Hold(False, "Waiting for outcomes", _sentence(f"{head.waiting}; tell those first"))
     return None
 
 
@@ -178,7 +190,7 @@ def arms_screen(request: Request, key: Key, name: str) -> Response:
     """Every arm of a trial, however many."""
     ledger = request.app.state.ledger
     head = views.head(ledger, name)
-    seen = views.glance_at(ledger, head).overview
+    seen = _glance(request, key, head)[0].overview
     chances = chances_shown(seen)
     return render(request, "arms.html", key=key, head=head, glance=seen, arms=seen.arms, chances=chances)
 
@@ -191,7 +203,7 @@ def log_screen(request: Request, key: Key, name: str, before: int | None) -> Res
     return render(request, "log.html", key=key, head=head, log=worded(events, head), before=before)
 
 
-def units_screen(request: Request, key: Key, name: str, unit: str, before: int | None) -> Response:
+def units_screen(request: Request, key: Key, name: str, *, unit: str = "", before: int | None = None) -> Response:
     """A page of the units, or one that was looked for."""
     ledger = request.app.state.ledger
     head = views.head(ledger, name)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from safebandit.errors import NotFoundError
 from safebandit.service.page.charts import AllocationOverTime
 from safebandit.trials.events import Event
 from safebandit.trials.record.database import events, trials, units
@@ -30,7 +29,9 @@ GLANCE_SECONDS = 1.0
 
 
 class Head(NamedTuple):
-    """A trial as everyone with a key may see it; `holding` says why no arm is given, `red` that none is permissible."""
+    """A trial as everyone with a key may see it; `holding` says why no arm is permissible, `waiting` that those which
+    are wait for outcomes.
+    """
 
     name: str
     status: str
@@ -41,7 +42,12 @@ class Head(NamedTuple):
     version: int
     settings: Settings
     holding: str | None
-    red: bool
+    waiting: str | None
+
+    @property
+    def red(self) -> bool:
+        """Whether no arm is permissible."""
+        return self.holding is not None
 
 
 class Waiting(NamedTuple):
@@ -52,6 +58,7 @@ class Waiting(NamedTuple):
     round: int
     asked: str
     missing: str
+    event: int
 
 
 class Glance(NamedTuple):
@@ -86,14 +93,15 @@ _HEADS = sa.select(trials.c.name, trials.c.number, trials.c.time, trials.c.statu
 
 def _head(connection: sa.Connection, row: Any) -> Head:
     state = json.loads(row.state)
-    held: dict[str, Any] = {}
-    if state["held_at"] is not None and row.status == "open":
-        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == state["held_at"])
-        held = json.loads(connection.execute(last).scalar_one())
+    waits_at = state.get("waits_at")
+    stands_at, why = waits_at or state["held_at"], None
+    if stands_at is not None and row.status == "open":
+        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == stands_at)
+        why = json.loads(connection.execute(last).scalar_one())["why"]
+    stands = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
     settings = Settings.from_dict(state["settings"])
-    red = bool(held.get("none_permissible", False))
-    return Head(row.name, row.status, row.number, row.time, *counts, settings, held.get("why"), red)
+    return Head(row.name, row.status, row.number, row.time, *counts, settings, *stands)
 
 
 class Glances:
@@ -128,14 +136,19 @@ def glance_at(ledger: Ledger, seen: Head, *, fresh: bool = True) -> Glance:
     return _kept.setdefault(ledger, Glances()).at(ledger, seen, fresh=fresh)
 
 
+def past_glance(ledger: Ledger, seen: Overview) -> Glance:
+    """A trial at a glance as it was when its overview is of."""
+    return Glance(seen, allocation(ledger, seen.name, seen))
+
+
 def allocation(ledger: Ledger, name: str, seen: Overview) -> AllocationOverTime:
     """How many units each arm was given, block by block, counted by the database."""
-    block = block_size(seen.units)
-    blocks = math.ceil(seen.units / block)
+    block = block_size(seen.rounds)
+    blocks = math.ceil(seen.rounds / block)
     number = ((units.c.round - 1) // block).label("block")
     counted = (
         sa.select(units.c.arm, number, sa.func.count())
-        .where(units.c.trial == name, units.c.round <= seen.units)
+        .where(units.c.trial == name, units.c.round <= seen.rounds, units.c.voided_at.is_(None))
         .group_by(units.c.arm, number)
     )
     arms = {arm.arm: [0] * blocks for arm in seen.arms}
@@ -165,7 +178,7 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
     """Units whose outcomes are waited for, the longest first; those that `asker` asked for, if one is given."""
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = (
-        sa.select(units.c.id, units.c.arm, units.c.round, units.c.outcome, events.c.time)
+        sa.select(units.c.id, units.c.arm, units.c.round, units.c.outcome, units.c.asked_at, events.c.time)
         .join(events, asked)
         .where(units.c.trial == seen.name, units.c.pending == sa.true())
         .order_by(units.c.round)
@@ -176,7 +189,7 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
     names = ["reward", *seen.settings.risks]
     with ledger.reading() as connection:
         return [
-            Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome))
+            Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome), row.asked_at)
             for row in connection.execute(wanted)
         ]
 
@@ -193,7 +206,16 @@ def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -
     with ledger.reading() as connection:
         rows = connection.execute(wanted).all()
     return [
-        Unit(row.id, row.arm, row.round, row.play, row.asked_at, json.loads(row.outcome), lost_at=row.lost_at)
+        Unit(
+            row.id,
+            row.arm,
+            row.round,
+            row.play,
+            row.asked_at,
+            json.loads(row.outcome),
+            lost_at=row.lost_at,
+            voided_at=row.voided_at,
+        )
         for row in rows
     ]
 
@@ -205,11 +227,3 @@ def log(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> l
         wanted = wanted.where(events.c.number < before)
     with ledger.reading() as connection:
         return [Event(*row) for row in connection.execute(wanted)]
-
-
-def arm_of(ledger: Ledger, name: str, unit: str) -> str | None:
-    """The arm that a unit was given, if it was."""
-    try:
-        return ledger.unit(name, unit).arm
-    except NotFoundError:
-        return None

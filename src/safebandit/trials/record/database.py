@@ -7,6 +7,7 @@ writes takes the database's write lock at its start, and on PostgreSQL the rows 
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
-from safebandit.errors import RecordError
+from safebandit.errors import DamagedError, RecordError
+from safebandit.trials.record.sqlite_file import is_read_only, open_file
 
 # The migration that this code needs.
-REVISION = "0002"
-# How long a transaction waits for another one's lock.
-LOCK_SECONDS = 15
+REVISION = "0004"
 
 metadata = sa.MetaData()
 
@@ -63,12 +63,26 @@ units = sa.Table(
     sa.Column("told_at", sa.Text, nullable=False),
     sa.Column("lost_at", sa.BigInteger),
     sa.Column("pending", sa.Boolean, nullable=False),
+    sa.Column("voided_at", sa.BigInteger),
     sa.UniqueConstraint("trial", "round", name="one_unit_per_round"),
 )
 sa.Index(
     "units_pending", units.c.trial, units.c.round,
     sqlite_where=units.c.pending == sa.true(), postgresql_where=units.c.pending == sa.true(),
 )  # fmt: skip
+
+# The database's own log, only ever added to as well.
+registry = sa.Table(
+    "registry",
+    metadata,
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.String(27), nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("previous", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+)
 
 # Who may do what; of a key only a hash is kept.
 keys = sa.Table(
@@ -116,19 +130,17 @@ def read_url(database: str | Path) -> URL:
 
 
 def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
-    """Connect, and bring the tables to this version; `create` makes a file that does not exist."""
+    """Connect, and bring the tables to this version; `create` makes a file that does not exist.
+
+    Where a file cannot be written, it is read as it is.
+    """
     url = read_url(database)
     if url.drivername == "sqlite":
-        _check_file(url, create)
-        waits: dict[str, Any] = {"timeout": LOCK_SECONDS, "check_same_thread": False}
-        engine = sa.create_engine(url, connect_args=waits, hide_parameters=True)
-        sa.event.listen(engine, "connect", _set_up_sqlite)
-        sa.event.listen(engine, "begin", _begin_sqlite)
+        engine = open_file(url, create=create)
     else:
-        # Whatever the server's own setting is, a commit waits for the disk.
-        options = f"-c lock_timeout={LOCK_SECONDS * 1000} -c synchronous_commit=on"
-        waits = {"connect_timeout": 10, "options": options}
-        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=waits, hide_parameters=True)
+        from safebandit.trials.record.postgres import open_postgres
+
+        engine = open_postgres(url)
     try:
         with database_errors():
             _bring_up_to_date(engine)
@@ -138,31 +150,6 @@ def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
     return engine
 
 
-def _check_file(url: URL, create: bool) -> None:
-    if url.database in (None, "", ":memory:"):
-        raise RecordError("a record is kept in a file, got no file name; give one, such as trials.db")
-    path = Path(str(url.database))
-    if not path.exists() and not create:
-        raise RecordError(f'there is no database "{path}"; create a trial first, or check the name')
-    if not path.parent.is_dir():
-        raise RecordError(f'the folder of the database "{path}" does not exist; make it first')
-
-
-def _set_up_sqlite(connection: Any, _: Any) -> None:
-    # Transactions are begun here, not by the driver, which would begin them too late.
-    connection.isolation_level = None
-    # A byte that is no longer UTF-8 is read all the same, so that verification can name the event that has it.
-    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    # What is acknowledged is on disk; on macOS that takes a pragma of its own.
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-
 @contextlib.contextmanager
 def database_errors() -> Iterator[None]:
     """A database that fails says so in one line, without its address and its statements."""
@@ -170,9 +157,25 @@ def database_errors() -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as problem:
         said = " ".join(str(problem.orig).split()) or type(problem.orig).__name__
+        if _is_damage(problem.orig):
+            raise DamagedError(f"the database is damaged: {said}; take a copy that holds") from problem
         raise RecordError(f"the database failed: {said}; nothing of this request is acknowledged") from problem
+    except UnicodeDecodeError as problem:
+        # Names of damaged tables are no text, and SQLite's driver fails to say even that.
+        raise DamagedError("the database is damaged: its tables cannot be read; take a copy that holds") from problem
     except sa.exc.TimeoutError as problem:
         raise RecordError("the database is too busy: no connection was free; try again") from problem
+    except (sa.exc.NoResultFound, sa.exc.MultipleResultsFound) as problem:
+        raise DamagedError(
+            "the database is damaged: a row is missing or there twice; take a copy that holds"
+        ) from problem
+
+
+def _is_damage(problem: Any) -> bool:
+    """Whether the database says that its own bytes are not what it wrote."""
+    # Of SQLite's codes the last byte is the kind; PostgreSQL's are "data corrupted" and "index corrupted".
+    of_sqlite = getattr(problem, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return of_sqlite or getattr(problem, "sqlstate", None) in ("XX001", "XX002")
 
 
 def _bring_up_to_date(engine: sa.Engine) -> None:
@@ -183,6 +186,11 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
         return
     if found is not None and found > REVISION:
         raise RecordError(f"the database has version {found}, this safebandit knows {REVISION}; install a newer one")
+    if is_read_only(engine):
+        raise RecordError(
+            f"the database has version {found}, this safebandit needs {REVISION}, and nothing can be written there; "
+            "copy it to a folder that can be written"
+        )
     from alembic import command
     from alembic.config import Config
 
@@ -190,4 +198,13 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, REVISION)
+        with _as_long_as_it_takes(connection):
+            command.upgrade(config, REVISION)
+
+
+def _as_long_as_it_takes(connection: sa.Connection) -> contextlib.AbstractContextManager[None]:
+    if connection.dialect.name == "sqlite":
+        return contextlib.nullcontext()
+    from safebandit.trials.record.postgres import without_limits
+
+    return without_limits(connection)

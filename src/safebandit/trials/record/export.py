@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from safebandit.errors import TrialError
+from safebandit.trials.concealment import concealed_settings
 from safebandit.trials.document import write_document
 from safebandit.trials.events import canonical
 from safebandit.trials.record.database import events, units
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.store import read_log, trial_row
+from safebandit.trials.record.store import as_written, read_log, trial_row
 from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
@@ -25,39 +26,50 @@ KINDS = ("csv", "parquet", "json")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
 
 
-def export(ledger: Ledger, name: str, kind: str) -> bytes:
+def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> bytes:
     """The bytes of a file.
 
     csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
-    the propensity of the arm that it was given, and the version of the settings. In csv a text that begins with = + - @
+    void (it never got its arm, and counts as nothing), the propensity of the arm that it was given, and the version of
+    the settings. In csv a text that begins with = + - @
     or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
-    says; `Trial.from_json` reads it.
+    says; `Trial.from_json` reads it. Until the trial is closed, the seed and the places in the random stream are left
+    out, as they would tell which arms come next; `whole` has them all the same, for who owns the database.
     """
     if kind not in KINDS:
         raise TrialError(f"a trial is exported as one of {', '.join(KINDS)}, got {str(kind)[:80]!r}")
     if kind == "json":
-        return _log(ledger, name)
-    table = _table(ledger, name)
+        return _log(ledger, name, whole)
+    table = _table(ledger, name, whole)
     return _parquet(table) if kind == "parquet" else _csv(table)
 
 
-def _log(ledger: Ledger, name: str) -> bytes:
+def _log(ledger: Ledger, name: str, whole: bool) -> bytes:
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        return write_document(name, row._mapping, read_log(connection, name)).encode()
+        told = whole or row.status == "closed"
+        with as_written(f'trial "{name}"'):
+            return write_document(name, row._mapping, read_log(connection, name), whole=told).encode()
 
 
-def _table(ledger: Ledger, name: str) -> pa.Table:
+def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
     """One row per unit, with what the event in which it asked says of it."""
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        settings = Settings.from_dict(json.loads(row.state)["settings"])
-        fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending)
-        asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
-        wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
-        ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
-        rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
-    about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(settings.to_dict())}
+        with as_written(f'trial "{name}"'):
+            return _units_of(connection, row, name, whole)
+
+
+def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa.Table:
+    settings = Settings.from_dict(json.loads(row.state)["settings"])
+    fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
+              units.c.voided_at)  # fmt: skip
+    asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
+    wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
+    ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
+    rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
+    told = settings.to_dict() if whole or row.status == "closed" else concealed_settings(settings.to_dict())
+    about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(told)}
     schema = _schema(settings.risks, about)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     texts = [pa.array(column, pa.string() if field.name == "asked" else field.type)
@@ -80,6 +92,7 @@ def _schema(risks: tuple[str, ...], about: dict[str, str]) -> pa.Schema:
         *((name, pa.float64()) for name in named),
         ("given_up", pa.bool_()),
         ("pending", pa.bool_()),
+        ("void", pa.bool_()),
         ("propensity", pa.float64()),
         ("version", pa.int64()),
     ]
@@ -90,7 +103,8 @@ def _row(row: Any) -> tuple[Any, ...]:
     decision = json.loads(row.body)
     propensity = decision["arms"][row.arm]["propensity"]
     outcome = json.loads(row.outcome)
-    given_up = row.lost_at is not None
+    void = row.voided_at is not None
+    given_up = row.lost_at is not None and not void
     return (
         row.id,
         row.round,
@@ -99,6 +113,7 @@ def _row(row: Any) -> tuple[Any, ...]:
         *outcome,
         given_up,
         bool(row.pending),
+        void,
         propensity,
         decision["version"],
     )

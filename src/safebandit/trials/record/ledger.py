@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -23,10 +24,12 @@ import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.engine import find_unit
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
-from safebandit.trials.record.store import DatabaseStore, load_state, trial_row
+from safebandit.trials.record.registry import read_registry
+from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, read_ahead, read_event, trial_row
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -81,6 +84,11 @@ class Ledger:
                 level["isolation_level"] = "REPEATABLE READ"
             yield connection.execution_options(**level)
 
+    def read_ahead(self, name: str) -> Ahead:
+        """A trial's units, for a request that will count them anew: others need not wait while they are read."""
+        with self.reading() as connection:
+            return read_ahead(connection, name)
+
     def create(self, name: str, settings: Settings, *, actor: str | None = None) -> Receipt:
         """Begin a trial."""
         with self.writing() as transaction:
@@ -103,18 +111,26 @@ class Ledger:
     ) -> Receipt:
         """Put another outcome in the place of one that was told."""
         told = {"reward": reward, "risk": risk, "reason": reason}
+        ahead = self.read_ahead(name)
         with self.writing() as transaction:
-            return transaction.trial(name).correct(unit, **told, actor=actor or local_actor())
+            return transaction.trial(name, ahead).correct(unit, **told, actor=actor or local_actor())
 
     def give_up(self, name: str, unit: str | int, *, reason: str, actor: str | None = None) -> Receipt:
         """No longer wait for a unit's outcome."""
         with self.writing() as transaction:
             return transaction.trial(name).give_up(unit, reason=reason, actor=actor or local_actor())
 
-    def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`) or pending_cap from now on."""
+    def void(self, name: str, unit: str | int, *, reason: str, actor: str | None = None) -> Receipt:
+        """Count a unit that never got its arm as nothing; its id cannot be used again."""
+        ahead = self.read_ahead(name)
         with self.writing() as transaction:
-            return transaction.trial(name).amend(reason=reason, actor=actor or local_actor(), **changes)
+            return transaction.trial(name, ahead).void(unit, reason=reason, actor=actor or local_actor())
+
+    def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        ahead = self.read_ahead(name)
+        with self.writing() as transaction:
+            return transaction.trial(name, ahead).amend(reason=reason, actor=actor or local_actor(), **changes)
 
     def set_status(self, name: str, change: str, *, reason: str, actor: str | None = None) -> Receipt:
         """`pause`, `resume` or `close` a trial."""
@@ -132,16 +148,17 @@ class Ledger:
             return load_state(connection, name)
 
     def plays(self, name: str) -> dict[str, int]:
-        """How many units each arm was given, withdrawn ones too."""
-        counted = sa.select(units.c.arm, sa.func.count()).where(units.c.trial == name).group_by(units.c.arm)
+        """How many units each arm was given, withdrawn arms too; those that were voided are none."""
+        counting = units.c.trial == name, units.c.voided_at.is_(None)
+        counted = sa.select(units.c.arm, sa.func.count()).where(*counting).group_by(units.c.arm)
         with self.reading() as connection:
             return {row[0]: row[1] for row in connection.execute(counted)}
 
     def unit(self, name: str, id: str) -> Unit:
-        """What is known of a unit."""
+        """What is known of a unit, however its id is typed."""
         with self.reading() as connection:
-            trial_row(connection, name)
-            unit = DatabaseStore(connection, name).unit(id)
+            aliases = json.loads(trial_row(connection, name).state).get("aliases", {})
+            unit = find_unit(aliases, DatabaseStore(connection, name), id)
         if unit is None:
             raise NotFoundError(f'trial "{name}" has no unit {id!r}')
         return unit
@@ -159,7 +176,12 @@ class Ledger:
             trial_row(connection, name)
             order = events.c.number.desc() if newest_first else events.c.number
             wanted = sa.select(events).where(events.c.trial == name, events.c.number > after)
-            return [Event(*row) for row in connection.execute(wanted.order_by(order).limit(limit))]
+            return [read_event(row) for row in connection.execute(wanted.order_by(order).limit(limit))]
+
+    def registry(self) -> list[Event]:
+        """The database's own log: trials created, keys made and revoked."""
+        with self.reading() as connection:
+            return read_registry(connection)
 
 
 def local_actor() -> str:

@@ -5,15 +5,17 @@ and why, what theory expects; never which arm the next unit gets.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
+from safebandit.trials.concealment import without_numbers
 from safebandit.trials.explanation import gate_words
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.past import state_before
 from safebandit.trials.state import TrialState
 
 if TYPE_CHECKING:
@@ -66,20 +68,24 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Overview:
-    """A trial at a glance; `holding` says why no arm is given at present, and `red` that none is permissible."""
+    """A trial at a glance; `holding` says why no arm is permissible at present, `waiting` that those which are wait for
+    outcomes. Units that were voided are none of `units`; `voided` is how many there were.
+    """
 
     name: str
     title: str
     status: str
     holding: str | None
-    red: bool
+    waiting: str | None
     version: int
     policy: str
     alpha: list[float]
     risks: list[str]
     pending_cap: int
     lost: str
+    ids: str
     units: int
+    voided: int
     pending: int
     events: int
     time: str
@@ -88,36 +94,56 @@ class Overview:
     arms: list[ArmOverview]
     expected: list[Expectation]
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were: a unit that is voided keeps its round."""
+        return self.units + self.voided
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return asdict(self)
 
 
-def overview(ledger: Ledger, name: str) -> Overview:
-    """What can be said of a trial now."""
+def overview(ledger: Ledger, name: str, *, delay: int = 0) -> Overview:
+    """What can be said of a trial now; with a `delay`, of its sums as they were at least so many units ago."""
     state = ledger.state(name)
     plays = ledger.plays(name)
+    now = _overview(ledger, state, plays)
+    if delay == 0 or state.status == "closed":
+        return now
+    past = state_before(ledger, name, delay=delay)
+    then = _overview(ledger, *past)
+    # That no arm is given is known to all who ask; the numbers behind it are not.
+    why = None if now.holding is None else without_numbers(now.holding)
+    return replace(then, holding=why, waiting=now.waiting)
+
+
+def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overview:
+    name = state.name
     settings, allocator = state.settings, state.allocator
     chances = allocator.chances(state.round, state.decisions + 1)
-    decision = allocator.consider(state.round)
+    decision = allocator.consider(state.round, aside=state.decisions + 1)
     told = 1.0 not in chances.arms
     shares = chances.arms if told else (None,) * len(chances.arms)
     intervals = credible_intervals(allocator.memory.quantities[0])
     arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
-    holding = None if state.held_at is None else ledger.event(name, state.held_at).content
+    why = None if state.stands_at is None else ledger.event(name, state.stands_at).content["why"]
+    stands = why if state.status == "open" else None
     return Overview(
         name=name,
         title=settings.title,
         status=state.status,
-        holding=holding["why"] if holding and state.status == "open" else None,
-        red=bool(holding and state.status == "open" and holding["none_permissible"]),
+        holding=stands if state.waits_at is None else None,
+        waiting=None if state.waits_at is None else stands,
         version=state.version,
         policy=settings.policy,
         alpha=list(settings.limits),
         risks=list(settings.risks),
         pending_cap=settings.pending_cap,
         lost=settings.lost,
+        ids=settings.ids,
         units=state.units,
+        voided=sum(state.voided.values()),
         pending=state.waiting,
         events=state.number,
         time=state.time,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from safebandit.errors import NotFoundError, RecordError, suggest
+from safebandit.errors import DamagedError, NotFoundError, RecordError, SafebanditError, suggest
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
-from safebandit.trials.units import Unit
+from safebandit.trials.units import Unit, UnitTable, unit_table, with_units
 
 # Events that are read at once.
 PAGE = 1000
@@ -21,7 +22,8 @@ PAGE = 1000
 class DatabaseStore:
     """The units and the log of one trial; what is put or appended is seen at once, and written when it is flushed."""
 
-    def __init__(self, connection: sa.Connection, trial: str) -> None:
+    def __init__(self, connection: sa.Connection, trial: str, ahead: Ahead | None = None) -> None:
+        self.ahead = ahead
         self._connection = connection
         self._trial = trial
         self._changed: dict[str, Unit] = {}
@@ -34,9 +36,19 @@ class DatabaseStore:
         if id not in self._found:
             row = self._connection.execute(_ONE_UNIT, {"of": self._trial, "unit": id}).one_or_none()
             if row is None:
+                self._check_new(id)
                 return None
-            self._found[id] = _read_unit(row)
+            found = _read_unit(row)
+            if found.id != id:
+                raise DamagedError(f"unit {id!r} is kept under another id; verify the trial")
+            self._found[id] = found
         return self._found[id]
+
+    def _check_new(self, id: str) -> None:
+        """Ask the log, too, before a unit counts as new: one damaged index must not give it another arm."""
+        wanted = _ASKED[self._connection.dialect.name]
+        if self._connection.execute(wanted, {"of": self._trial, "unit": id}).first() is not None:
+            raise DamagedError(f"unit {id!r} was given an arm, says the log, but is not found; verify the trial")
 
     def put(self, unit: Unit) -> None:
         """Keep a new unit, or what has changed of it."""
@@ -50,12 +62,22 @@ class DatabaseStore:
         wanted = sa.select(units).where(units.c.trial == self._trial).order_by(units.c.round)
         return [_read_unit(row) for row in self._connection.execute(wanted)]
 
+    def table(self) -> UnitTable:
+        """Every unit, to be counted anew; of those that were read ahead, what has changed since is read again."""
+        ahead = self.ahead or read_ahead(self._connection, self._trial)
+        later = sa.select(events).where(events.c.trial == self._trial, events.c.number > ahead.number)
+        written = [Event(*row) for row in self._connection.execute(later)]
+        contents = [event.content for event in (*written, *self.appended)]
+        touched = {str(content["unit"]) for content in contents if "unit" in content} | self._changed.keys()
+        changed = [unit for unit in map(self.unit, sorted(touched)) if unit is not None]
+        return with_units(ahead.table, ahead.rows, changed)
+
     def event(self, number: int) -> Event:
         """The event of this number."""
         if self.appended and number >= self.appended[0].number:
             return self.appended[number - self.appended[0].number]
         wanted = sa.select(events).where(events.c.trial == self._trial, events.c.number == number)
-        return Event(*self._connection.execute(wanted).one())
+        return read_event(self._connection.execute(wanted).one())
 
     def append(self, event: Event) -> None:
         """Keep the event that follows the last one."""
@@ -75,18 +97,59 @@ class DatabaseStore:
     def _row(self, unit: Unit) -> dict[str, Any]:
         return {
             "trial": self._trial,
-            **{name: getattr(unit, name) for name in ("id", "arm", "round", "play", "asked_at", "lost_at", "pending")},
+            **{name: getattr(unit, name) for name in ("id", "arm", "round", "play", "asked_at", "lost_at")},
+            **{name: getattr(unit, name) for name in ("voided_at", "pending")},
             "outcome": canonical(unit.outcome),
             "told_at": canonical(unit.told_at),
         }
 
 
 _ONE_UNIT = sa.select(units).where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
+# The log's own index of the units that were given arms; the same words as in the migration that made it.
+_ASKED = {
+    name: sa.text(f"SELECT number FROM events WHERE trial = :of AND kind = 'asked' AND {unit} = :unit")
+    for name, unit in (
+        ("sqlite", "CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END"),
+        ("postgresql", "asked_unit(body)"),
+    )
+}
 _UPDATE_UNIT = (
     units.update()
     .where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
-    .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "pending")})
+    .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "voided_at", "pending")})
 )
+
+
+class Ahead(NamedTuple):
+    """The units of a trial as they were after the event `number`, and the row of each.
+
+    Counting anew takes a moment in a long trial, nearly all of it to read the units. They are read before the
+    transaction that others wait for, and what was written meanwhile is read in it.
+    """
+
+    number: int
+    rows: dict[str, int]
+    table: UnitTable
+
+
+def read_ahead(connection: sa.Connection, name: str) -> Ahead:
+    """All units, column by column, for there may be many."""
+    number = connection.scalar(sa.select(trials.c.number).where(trials.c.name == name)) or 0
+    wanted = sa.select(*(units.c[column] for column in _COLUMNS)).where(units.c.trial == name)
+    columns: dict[str, list[Any]] = {column: [] for column in _COLUMNS}
+    try:
+        # Page by page: other threads do not wait long for one of them.
+        for page in connection.execute(wanted).partitions(PAGE):
+            for column, read in zip(_COLUMNS, zip(*page, strict=True), strict=True):
+                # As one text: many times faster than each by itself.
+                columns[column] += json.loads(f"[{','.join(read)}]") if column in ("outcome", "told_at") else read
+        ids = columns.pop("id")
+        return Ahead(number, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
+    except (TypeError, ValueError):
+        raise RecordError(f'units of "{name}" are not kept as they were written; verify the trial') from None
+
+
+_COLUMNS = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
 
 
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
@@ -100,14 +163,39 @@ def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
 
 def load_state(connection: sa.Connection, name: str) -> TrialState:
     """A trial's state as it is kept."""
-    return TrialState.from_row(name, trial_row(connection, name), DatabaseStore(connection, name))
+    row = trial_row(connection, name)
+    with as_written(f'the state of trial "{name}"'):
+        return TrialState.from_row(name, row, DatabaseStore(connection, name))
+
+
+@contextlib.contextmanager
+def as_written(what: str) -> Iterator[None]:
+    """Read what nobody but this software writes: where that cannot be done, it is damaged."""
+    try:
+        yield
+    except RecordError:
+        raise
+    except (SafebanditError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
+        raise DamagedError(f"{what} cannot be read: {problem}; verify the trial") from problem
+
+
+def read_event(row: Any) -> Event:
+    """An event as the table has it; one that was changed is no answer to anybody."""
+    event = Event(*row)
+    if not event.is_whole:
+        raise DamagedError(f"event {event.number} was changed: its content does not give its hash; verify the trial")
+    return event
 
 
 def _read_unit(row: Any) -> Unit:
-    outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
-    unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at)
-    if (bool(row.pending), row.outcome, row.told_at) != (unit.pending, canonical(outcome), canonical(unit.told_at)):
-        raise RecordError(f"unit {row.id!r} is not kept as it was written; verify the trial")
+    try:
+        outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
+        unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at, row.voided_at)
+        kept = (unit.pending, canonical(outcome), canonical(unit.told_at))
+    except (TypeError, ValueError, RecursionError):
+        kept = None
+    if kept != (bool(row.pending), row.outcome, row.told_at):
+        raise DamagedError(f"unit {row.id!r} is not kept as it was written; verify the trial")
     return unit
 
 

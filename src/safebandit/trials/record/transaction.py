@@ -10,9 +10,11 @@ from safebandit.core.kernels import is_ours
 from safebandit.core.policies import policy_from_text
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.answers import Receipt
+from safebandit.trials.drafts import check_beginning
 from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
-from safebandit.trials.record.store import DatabaseStore, load_state, no_trial
+from safebandit.trials.record.registry import register
+from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_name, check_text
@@ -26,24 +28,34 @@ class Transaction:
         self._states = states
         self._engines: dict[str, Engine] = {}
         self._stores: dict[str, DatabaseStore] = {}
+        self._created: list[str] = []
 
-    def create(self, name: str, settings: Settings, *, actor: str) -> Receipt:
-        """Begin a trial; the same again changes nothing, another one of this name is refused."""
+    def create(self, name: str, settings: Settings, *, actor: str, any_seed: bool = False) -> Receipt:
+        """Begin a trial; the same again changes nothing, another one of this name is refused.
+
+        `any_seed`: nobody chose the seed, so one that has another is the same trial.
+        """
         check_name(name)
         check_text("actor", actor)
+        check_beginning(settings)
         if not is_ours(policy_from_text(settings.policy)):
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
         state = TrialState(name, settings)
         if name not in self._engines and self._insert(state):
+            self._created.append(name)
             return self._begin(state, DatabaseStore(self._connection, name)).create(actor=actor)
         there = self.trial(name)
-        if there.store.event(1).content["settings"] == settings.to_dict():
+        begun = there.store.event(1).content["settings"]
+        if {**begun, **({"seed": settings.seed} if any_seed else {})} == settings.to_dict():
             return Receipt(there.state.number, False)
         raise ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
 
-    def trial(self, name: str) -> Engine:
-        """A trial's engine, with its state from memory if nobody else has written to the trial."""
+    def trial(self, name: str, ahead: Ahead | None = None) -> Engine:
+        """A trial's engine, with its state from memory if nobody else has written to the trial; `ahead` are its units,
+        for a request that will count them anew.
+        """
         if name in self._engines:
+            self._stores[name].ahead = ahead
             return self._engines[name]
         # FOR UPDATE locks the row on PostgreSQL; SQLite, which has no such words, is locked as a whole.
         columns = sa.select(trials.c.number, trials.c.hash).where(trials.c.name == name).with_for_update()
@@ -53,7 +65,7 @@ class Transaction:
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
             state = load_state(self._connection, name)
-        return self._begin(state, DatabaseStore(self._connection, name)).ready()
+        return self._begin(state, DatabaseStore(self._connection, name, ahead)).ready()
 
     def flush(self) -> None:
         """Write all that was added, once."""
@@ -65,6 +77,9 @@ class Transaction:
             self._connection.execute(events.insert(), added)
         for store in written.values():
             store.flush()
+        for name in self._created:
+            first = self._stores[name].event(1)
+            register(self._connection, "trial created", {"trial": name, "hash": first.hash}, actor=first.actor)
         self._states.update({name: engine.state for name, engine in self._engines.items()})
 
     def forget(self) -> None:

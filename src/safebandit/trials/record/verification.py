@@ -1,32 +1,67 @@
-"""Whether a record is what it says: the log replayed, and the tables beside it."""
+"""Whether a record is what it says: the logs replayed, the tables beside them, and the database under them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from safebandit.errors import RecordError
+import sqlalchemy as sa
+
+from safebandit.errors import DamagedError, RecordError
 from safebandit.trials.record.database import units as units_table
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.registry import trial_problem, verify_registry
+from safebandit.trials.record.sqlite_file import page_damage
 from safebandit.trials.record.store import DatabaseStore, read_log, trial_row
+from safebandit.trials.record.triggers import missing_trigger
 from safebandit.trials.replay import Replay, Verification
 from safebandit.trials.store import MemoryStore
 
 
 def verify(
-    ledger: Ledger, name: str, *, expected: str | None = None, progress: Callable[[int, int], None] | None = None
+    ledger: Ledger,
+    name: str,
+    *,
+    expected: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    alone: bool = True,
 ) -> Verification:
-    """Recompute a trial from its first event on. `expected` is the hash of the last event, as noted elsewhere."""
+    """Recompute a trial from its first event on. `expected` is the hash of some event, as noted elsewhere.
+
+    Without `alone`, what all trials share is left to `verify_database`.
+    """
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        replay = Replay(name)
+        replay = Replay(name, expected=expected)
         after = None if progress is None else lambda number: progress(number, row.number)
         found = replay.verify(read_log(connection, name), after=after)
-        if not found.holds:
-            return found
-        problem = replay.end_problem(row._mapping, expected)
-        if problem is None:
-            problem = _units_problem(DatabaseStore(connection, name), replay.store)
-    return found if problem is None else found._replace(failed=found.events, problem=problem)
+        if found.holds:
+            problem = (
+                replay.end_problem(row._mapping)
+                or _units_problem(DatabaseStore(connection, name), replay.store)
+                or trial_problem(connection, name)
+            )
+            found = found if problem is None else found._replace(failed=found.events, problem=problem)
+        return _with_database(connection, found) if alone else found
+
+
+def verify_database(ledger: Ledger, *, expected: str | None = None) -> Verification:
+    """Read the database's own log, of trials and keys; each trial is verified by itself."""
+    with ledger.reading() as connection:
+        return _with_database(connection, verify_registry(connection, expected=expected))
+
+
+def _with_database(connection: sa.Connection, found: Verification) -> Verification:
+    """What was found, and whether the database keeps its logs; one whose bytes are damaged is an error of its own."""
+    damage = page_damage(connection) if connection.dialect.name == "sqlite" else None
+    if damage is not None:
+        seen = "" if found.problem is None else f" ({found.problem})"
+        raise DamagedError(f"the database is damaged: {damage}{seen}; take a copy that holds")
+    missing = missing_trigger(connection)
+    if missing is None or not found.holds:
+        return found
+    return found._replace(
+        failed=found.events, problem=f"the trigger {missing}, which keeps a log from being changed, is not there"
+    )
 
 
 def _units_problem(kept: DatabaseStore, replayed: MemoryStore) -> str | None:

@@ -1,0 +1,49 @@
+"""A trial's sums as a key may see them: at once with the log, and otherwise as late as the service was told."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from safebandit.service.keys import Key
+from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.overview import Overview, overview
+from safebandit.trials.record.past import units_shown
+from safebandit.trials.record.store import trial_row
+
+MOST_KEPT = 100
+
+
+class Outlook:
+    """The overviews of one record; those of the past are kept, as they cost more and seldom change."""
+
+    def __init__(self, ledger: Ledger, delay: int) -> None:
+        self.delay = delay
+        self._ledger = ledger
+        self._kept: dict[str, tuple[tuple[object, ...], Overview]] = {}
+        self._lock = threading.Lock()
+
+    def delayed(self, key: Key) -> bool:
+        """Whether this key sees sums later than they are."""
+        return self.delay > 0 and not key.may("log")
+
+    def overview(self, name: str, *, delayed: bool) -> Overview:
+        """A trial at a glance, as it is or as it was."""
+        if not delayed:
+            return overview(self._ledger, name)
+        mark = self._mark(name)
+        with self._lock:
+            known, seen = self._kept.get(name, ((), None))
+        if seen is None or known != mark:
+            seen = overview(self._ledger, name, delay=self.delay)
+            with self._lock:
+                if len(self._kept) >= MOST_KEPT:
+                    self._kept.clear()
+                self._kept[name] = mark, seen
+        return seen
+
+    def _mark(self, name: str) -> tuple[object, ...]:
+        """What an overview of the past changes with."""
+        with self._ledger.reading() as connection:
+            state = json.loads(trial_row(connection, name).state)
+        return units_shown(state["units"], self.delay), state["version"], state["status"], state["held_at"]

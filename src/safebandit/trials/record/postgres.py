@@ -1,0 +1,115 @@
+"""PostgreSQL that hangs: its silence is timed here, as a server that is stopped cannot keep its own time limits.
+
+A stopped server's machine still acknowledges what it is sent, so no limit of TCP notices it either; those are for
+machines and networks that are gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.engine import URL
+
+# Seconds: to connect; for another transaction's lock; for a statement, as the server counts; for an answer, as we do.
+CONNECT_SECONDS = 5
+LOCK_SECONDS = 5
+STATEMENT_SECONDS = 8
+ANSWER_SECONDS = 10.0
+# For a free connection of the pool.
+POOL_SECONDS = 10
+# After a silence nothing is asked for so long: whoever waits in line must not wait as long, one after the other.
+PAUSE_SECONDS = 1.0
+
+
+def open_postgres(url: URL) -> sa.Engine:
+    """An engine whose every wait ends within seconds."""
+    settings = {
+        "lock_timeout": f"{LOCK_SECONDS}s",
+        "statement_timeout": f"{STATEMENT_SECONDS}s",
+        # Whatever the server's own setting is, a commit waits for the disk.
+        "synchronous_commit": "on",
+    }
+    arguments: dict[str, Any] = {
+        "connect_timeout": CONNECT_SECONDS,
+        "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+        # A machine that is gone is noticed by TCP, within about as many seconds.
+        "tcp_user_timeout": int(1000 * ANSWER_SECONDS),
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    made = sa.create_engine(
+        url, pool_pre_ping=True, pool_timeout=POOL_SECONDS, connect_args=arguments, hide_parameters=True
+    )
+    sa.event.listen(made, "do_connect", _Connector().connect)
+    return made
+
+
+@contextlib.contextmanager
+def without_limits(connection: sa.Connection) -> Iterator[None]:
+    """Let the statements of this transaction take as long as they do: new tables for a large record."""
+    found = connection.connection.dbapi_connection
+    if not isinstance(found, _Timed):
+        raise TypeError(f"only a connection to PostgreSQL has these limits, got {found!r}")
+    connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
+    found.limited = False
+    try:
+        yield
+    finally:
+        found.limited = True
+
+
+class _Connector:
+    """Connects; not again at once where the server was silent a moment ago."""
+
+    def __init__(self) -> None:
+        self._silent_until = 0.0
+
+    def connect(self, _: Any, __: Any, arguments: Any, named: Any) -> Any:
+        if time.monotonic() < self._silent_until:
+            raise psycopg.errors.ConnectionTimeout("the server did not answer a moment ago")
+        try:
+            made = _Timed.connect(*arguments, **named)
+        except psycopg.errors.ConnectionTimeout:
+            self.note_silence()
+            raise
+        made.connector = self
+        return made
+
+    def note_silence(self) -> None:
+        """The server did not answer just now."""
+        self._silent_until = time.monotonic() + PAUSE_SECONDS
+
+
+class _Timed(psycopg.Connection[Any]):
+    """A connection that is given up when an answer takes too long."""
+
+    connector: _Connector | None = None
+    limited = True
+
+    def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
+        """Consume a generator of psycopg's, as long as there is patience."""
+        return super().wait(self._timed(gen) if self.limited else gen, *arguments, **named)
+
+    def _timed(self, waits: Any) -> Generator[Any, Any, Any]:
+        """What `waits` yields and returns; psycopg sends nothing, several times a second, while no answer comes."""
+        deadline = time.monotonic() + ANSWER_SECONDS
+        try:
+            asked = next(waits)
+            while True:
+                ready = yield asked
+                if not ready and time.monotonic() > deadline:
+                    break
+                asked = waits.send(ready)
+        except StopIteration as done:
+            return done.value
+        if self.connector is not None:
+            self.connector.note_silence()
+        # What it would answer later belongs to nobody: the connection cannot be used again.
+        self.pgconn.finish()
+        raise psycopg.OperationalError(f"the server has not answered for {ANSWER_SECONDS:g} s")
