@@ -127,12 +127,12 @@ def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None
     axis.set_ylim(bottom=0)
 
 
-def legend_below(figure: Figure, axes: Sequence[Axes], title: str | None = None) -> None:
-    """One legend for all panels, below them, where it hides nothing."""
+def legend_below(figure: Figure, axes: Sequence[Axes], title: str | None = None, most: int = 7) -> None:
+    """One legend for all panels, below them, where it hides nothing; `most` entries beside one another."""
     entries = {label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(
         list(entries.values()), list(entries), loc="outside lower center", frameon=False, fontsize=8,
-        ncols=min(len(entries), 7), title=title, title_fontsize=8,
+        ncols=min(len(entries), most), title=title, title_fontsize=8,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from safebandit.core.arms import Counts
 from safebandit.core.kernels import Costs, Trials
 from safebandit.problems import Instance
-from safebandit.simulation.execution import Job, Progress, Step, make_ready, run_chunk
+from safebandit.simulation.execution import Job, Progress, Step, make_ready, run_chunk_on
 from safebandit.studies.recommend.plan import Plan
 
 # What a thread plays at once: a fraction of a second, so that progress moves and Ctrl-C is soon heard.
@@ -45,10 +45,14 @@ def play(
         for label, job in jobs.items():
             tell(Step(0, total, f"preparing {label}"))
             make_ready(job)
-        futures = [pool.submit(_play_some, jobs[label], truths, trials) for label, trials in tasks]
+        problems = [(truth.law, _costs(truth)) for truth in truths]
+        futures = [
+            pool.submit(run_chunk_on, jobs[label], trials, problems[trials.start : trials.stop])
+            for label, trials in tasks
+        ]
         done = 0
         for (label, trials), future in zip(tasks, futures, strict=True):
-            parts[label] += future.result()
+            parts[label].append(future.result().trials)
             done += plan.units * len(trials)
             tell(Step(done, total, label))
     finally:
@@ -65,16 +69,6 @@ def _job(label: str, plan: Plan, truth: Instance, stop: Counts) -> Job:
 
 def _costs(truth: Instance) -> Costs:
     return Costs(truth.costs, np.asarray(truth.unsafe_by_risk.any(axis=0)), truth.best_mean)
-
-
-def _play_some(job: Job, truths: Sequence[Instance], trials: range) -> list[Trials]:
-    played = []
-    for trial in trials:
-        if job.stop[0] != 0:
-            break
-        own = job._replace(law=truths[trial].law, costs=_costs(truths[trial]))
-        played.append(run_chunk(own, range(trial, trial + 1)).trials)
-    return played
 
 
 def _joined(parts: Sequence[Trials]) -> Trials:

@@ -35,7 +35,7 @@ def write_report(found: Recommendation, folder: Path) -> Path:
 def front(found: Recommendation) -> Figure:
     """Regret against unsafe plays, with 95 % intervals; filled and joined: the front. Lower left is better."""
     figure, (axis,) = new_figure(1)
-    figure.set_size_inches(8.0, 5.6)
+    figure.set_size_inches(8.0, 6.0)
     edge = sorted((one for one in found.scores if one.on_front), key=lambda one: one.regret.value)
     axis.plot(
         [one.regret.value for one in edge], [one.unsafe_plays.value for one in edge], color="#7f7f7f", linestyle=":",
@@ -51,7 +51,7 @@ def front(found: Recommendation) -> Figure:
     axis.set(xlabel="mean regret", ylabel=f"mean unsafe plays, of {found.plan.units:,} units")
     for name in ("x", "y"):
         _scale(axis, name, [one.regret if name == "x" else one.unsafe_plays for one in found.scores])
-    legend_below(figure, [axis])
+    legend_below(figure, [axis], most=4)
     figure.suptitle("Filled, joined by dots: the front. Bars: 95 % intervals. Lower left is better.", fontsize=10)
     return figure
 
