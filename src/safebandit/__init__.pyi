@@ -69,6 +69,7 @@ from .core.policies.choice import largest_written as largest_written
 from .errors import AccessError as AccessError
 from .errors import BadValueError as BadValueError
 from .errors import ConflictError as ConflictError
+from .errors import DamagedError as DamagedError
 from .errors import ExecutorError as ExecutorError
 from .errors import InstanceError as InstanceError
 from .errors import NotFoundError as NotFoundError

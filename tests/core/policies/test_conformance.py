@@ -5,7 +5,6 @@ import pytest
 
 from safebandit import Instance, Trial, simulate
 from safebandit.core.indices import DESCRIPTIONS
-from safebandit.core.indices.interface import Description
 from safebandit.core.laws import draw
 from safebandit.core.policies import POLICIES, DoublyOptimistic, PolicyMixture, policy_from_text, policy_to_text
 from safebandit.core.policies.texts import reward_indices, safety_indices
@@ -24,8 +23,9 @@ EVERY = [*POLICIES, *PAIRS, "tsbu:lasting=true,tail=0.25"]
 
 
 def parts(text):
-    """The indices that a policy is made of."""
-    return {type(field) for field in policy_from_text(text) if hasattr(field, "_fields")}
+    """The indices in a policy, as fields or properties of it."""
+    policy = policy_from_text(text)
+    return {type(getattr(policy, name)) for name in ("reward", "risk", "safety", "gate") if hasattr(policy, name)}
 
 
 def test_every_index_is_in_a_policy():
@@ -103,16 +103,16 @@ def follow(text, instance, horizon, *, halfway=False):
 def refuses_several(text):
     """Policies over mixtures have one constraint; some indices ask how the reward depends on the one risk."""
     policy = policy_from_text(text)
-    reward = type(getattr(policy, "reward", None))
-    return isinstance(policy, PolicyMixture) or DESCRIPTIONS.get(reward, Description()).one_risk
+    return isinstance(policy, PolicyMixture) or any(DESCRIPTIONS[kind].one_risk for kind in parts(text))
 
 
 TAKE_SEVERAL = [text for text in EVERY if not refuses_several(text)]
 CASES = [
     *((text, "one risk") for text in EVERY), *((text, "two risks") for text in TAKE_SEVERAL),
     *((text, "three real risks") for text in TAKE_SEVERAL),
-    *((text, "ties") for text in ("docb", "klbayes", "naive-ts")),
-    *((text, "real") for text in ("docb", "tsbu", "slack-ts", "bayes-upper+posterior-gate", "empirical-kl")),
+    *((text, "ties") for text in ("docb", "klbayes", "naive-ts", "safe-ids")),
+    *((text, "real") for text in ("docb", "tsbu", "safe-ids", "slack-ts", "empirical-kl")),
+    ("bayes-upper+posterior-gate", "real"),
 ]  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def test_a_policy_with_one_constraint_refuses_several_risks(text):
             use()
 
 
-@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi"])
+@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi", "safe-ids"])
 def test_a_live_trial_holds_where_the_definition_does(text):
     instance = Instance.bernoulli([0.3, 0.5], [0.5, 0.7], 0.1, allow_infeasible=True)
     text = driving.with_parameters(text, "when_none=hold")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from safebandit import Instance, PolicyError, Trial, simulate
-from safebandit.core.policies import policy_from_text
+from safebandit.core.policies import WAIT, policy_from_text
 
 from .. import driving
 
@@ -49,3 +49,16 @@ def test_a_live_trial_says_why():
 def test_it_is_played_as_often_as_can_be():
     plays = simulate(INSTANCE, "equal", horizon=50, trials=4, seed=2).of("equal").plays
     assert (plays.max(axis=1) - plays.min(axis=1) == 1).all()
+
+
+def test_its_chances_are_exact():
+    bench = driving.Bench("equal", ARMS, seed=4)
+    assert bench.policy.tells_chances
+    assert bench.table(1)[2].tolist() == [1 / 3] * 3
+    bench.memory.arms["asked"][0] = [2, 1, 1]
+    assert bench.table(5)[2].tolist() == [0.0, 0.5, 0.5]
+    bench.memory.arms["available"][0] = [1, 1, 0]
+    assert bench.table(5)[2].tolist() == [0.0, 1.0, 0.0]
+    assert bench.decide(5) == (1, False)
+    bench.memory.arms["available"][0] = 0
+    assert bench.decide(5) == (WAIT, False)

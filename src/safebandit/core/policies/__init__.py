@@ -20,7 +20,7 @@ from safebandit.core.policies.catalogue import (
     topsi,
     tsbu,
 )
-from safebandit.core.policies.checking import arms_in, name_arms, prepare
+from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.information import InformationDirected
@@ -56,6 +56,7 @@ __all__ = [
     "naive_ts",
     "name_arms",
     "pess",
+    "plan",
     "point_ts",
     "policy_from_text",
     "policy_to_text",

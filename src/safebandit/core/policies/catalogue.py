@@ -241,7 +241,8 @@ def joint_dirichlet(
 
 @named_policy(
     "play from the mixture of two arms of least (expected cost)^2 / (what it teaches of the best safe arm), among arms "
-    "with P(risk > alpha) <= confidence; Beta posteriors, and a point at alpha of prior odds `odds`",
+    "with P(risk > alpha) <= confidence; Beta posteriors, and a point at alpha of prior odds `odds`; before any data "
+    "an arm is as likely safe as not",
     "ours, after information-directed sampling (Russo and Van Roy 2014): for trials of up to some thousand units",
 )
 def safe_ids(

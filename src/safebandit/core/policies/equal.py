@@ -17,6 +17,11 @@ from safebandit.core.policies.words import Decision
 class EqualRandomisation(NamedTuple):
     """An arm drawn among those that were given out least often."""
 
+    @property
+    def tells_chances(self) -> bool:
+        """That the chances which a decision writes are its exact law."""
+        return True
+
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was drawn, or why not."""
         if arm == decision.k:
