@@ -120,7 +120,7 @@ class Bench:
 
     def columns(self):
         table = self.memory.table["value"]
-        return table[:, PERMISSIBLE], table[:, INDEX], table[:, CHANCE], table[:, RISKS:]
+        return table[:, PERMISSIBLE], table[:, INDEX], table[:, CHANCE], table[:, RISKS : RISKS + len(self.limits)]
 
     def gate(self, t):
         """The first arm's lower risk index, and whether it permits."""
