@@ -842,15 +842,15 @@ def test_kl_indices_see_the_numbers_themselves():
 @pytest.mark.parametrize(
     ("given", "policy"),
     [
-        ({"units": 400}, "safe-ids:odds=0.15,confidence=0.95,units=400"),
-        ({}, "safe-ids:odds=0.15,confidence=0.95,units=400"),
+        ({"units": 400}, "safe-ids:odds=0.1,confidence=0.95,units=400"),
+        ({}, "safe-ids:odds=0.1,confidence=0.95,units=400"),
         ({"units": 2_000}, "safe-ids:odds=0.5,confidence=0.99,units=2000"),
         ({"units": 50_000}, "joint-dirichlet"),
         ({"units": 400, "policy": "tsbu"}, "tsbu"),
         ({"units": 400, "policy": "safe-ids:odds=0.3,units=36"}, "safe-ids:odds=0.3,confidence=0.95,units=36"),
         (
             {"units": 400, "policy": "safe-ids:when_none=#1"},
-            "safe-ids:odds=0.15,confidence=0.95,units=400,when_none=low",
+            "safe-ids:odds=0.1,confidence=0.95,units=400,when_none=low",
         ),
     ],
 )
@@ -864,7 +864,7 @@ def test_a_policy_is_kept_with_all_that_follows_from_planned_units(given, policy
 def test_an_amended_policy_is_kept_whole_too():
     trial = Trial(ARMS, 0.3, "tsbu", seed=1)
     trial.amend(policy="safe-ids:units=36", reason="smaller")
-    assert trial.settings.policy == "safe-ids:odds=0.15,confidence=0.95,units=36"
+    assert trial.settings.policy == "safe-ids:odds=0.1,confidence=0.95,units=36"
 
 
 @pytest.mark.parametrize(("units", "words"), [(0, "units must lie between 1 and"), ("many", "units"), (2.5, "units")])
