@@ -28,12 +28,9 @@ import numpy as np
 
 from safebandit.core.arms import Numbers
 from safebandit.core.bernoulli import binomial_pmf, binomial_tail
+from safebandit.core.beta_tables import LAST, POINTS, Laws, look_up, new_laws, reach_of, tabulate
 from safebandit.core.dispatch import compiled, inlined
 
-# How many points a table has, and how many deviations, or powers of e in a tail that fades as slowly, it reaches.
-POINTS = 22
-REACH = 5.0
-TAIL = 11.0
 # Where an integral over the excess of a risk is computed, on [-1, 1], and its weights: Gauss and Legendre's.
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 # Excesses of a smaller chance cost nothing; answers of a smaller one are not asked what they would mean.
@@ -44,21 +41,6 @@ LOWEST_LIMIT = 1e-3
 LEAST = 1e-100
 # The widest step of the common grid.
 WIDEST = 0.6
-# The last place of a table, but for rounding.
-LAST = POINTS - 1.001
-
-
-class Laws(NamedTuple):
-    """Tables of Beta laws, one per row: the first logit, the step, and at each point its value, the chance to lie below
-    it, the density per step and its slope.
-    """
-
-    first: Numbers
-    step: Numbers
-    value: Numbers
-    below: Numbers
-    density: Numbers
-    slope: Numbers
 
 
 class Beliefs(NamedTuple):
@@ -104,69 +86,6 @@ class Sums(NamedTuple):
     chance: Numbers
     moves: Numbers
     squares: Numbers
-
-
-@compiled
-def new_laws(rows: int) -> Laws:
-    """Room for so many tables."""
-    shape = (rows, POINTS)
-    return Laws(np.empty(rows), np.empty(rows), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape))
-
-
-@compiled
-def tabulate(laws: Laws, row: int, a: float, b: float) -> None:
-    """Write the table of Beta(a, b). Its density on logits is x^a (1-x)^b / B(a, b), of slope a - (a+b) x per density.
-
-    The chance to lie below is summed up by the quintic that has the densities, their slopes and their curvatures.
-    """
-    deviation, middle = math.sqrt(1.0 / a + 1.0 / b), math.log(a / b)
-    first = middle - max(REACH * deviation, TAIL / a)
-    step = (middle + max(REACH * deviation, TAIL / b) - first) / (POINTS - 1)
-    highest = -a * math.log1p(b / a) - b * math.log1p(a / b)
-    total, before, slope_before, bend_before = 0.0, 0.0, 0.0, 0.0
-    for i in range(POINTS):
-        logit = first + i * step
-        odds_against = math.exp(-logit)
-        value, log_value = 1.0 / (1.0 + odds_against), -math.log1p(odds_against)
-        density = step * math.exp(a * log_value + b * (log_value - logit) - highest)
-        rate = (a - (a + b) * value) * step
-        slope = density * rate
-        bend = density * (rate * rate - (a + b) * value * (1.0 - value) * step * step)
-        if i > 0:
-            added = 0.5 * (before + density) + 0.1 * (slope_before - slope) + (bend_before + bend) / 120.0
-            total += max(0.0, added)
-        laws.value[row, i], laws.below[row, i] = value, total
-        laws.density[row, i], laws.slope[row, i] = density, slope
-        before, slope_before, bend_before = density, slope, bend
-    for i in range(POINTS):
-        laws.below[row, i] /= total
-        laws.density[row, i] /= total
-        laws.slope[row, i] /= total
-    laws.first[row], laws.step[row] = first, step
-
-
-@inlined
-def look_up(laws: Laws, row: int, logit: float) -> tuple[float, float]:
-    """The chance to lie below a logit, and the density there, by the quintic that has the table's chances, densities
-    and slopes. At the ends of the table and beyond there is no density.
-    """
-    place = (logit - laws.first[row]) / laws.step[row]
-    if not place > 0.0:
-        return 0.0, 0.0
-    if place >= LAST:
-        return 1.0, 0.0
-    i = int(place)
-    x = place - i
-    rise = laws.below[row, i + 1] - laws.below[row, i]
-    left, right = laws.density[row, i], laws.density[row, i + 1]
-    bend, other = 0.5 * laws.slope[row, i], 0.5 * laws.slope[row, i + 1]
-    c3 = 10.0 * rise - 6.0 * left - 4.0 * right - 3.0 * bend + other
-    c4 = -15.0 * rise + 8.0 * left + 7.0 * right + 3.0 * bend - 2.0 * other
-    c5 = 6.0 * rise - 3.0 * (left + right) - bend + other
-    below = laws.below[row, i] + x * (left + x * (bend + x * (c3 + x * (c4 + x * c5))))
-    density = (left + x * (2.0 * bend + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) / laws.step[row]
-    # Where a law fades, the curve may swing a little below 0.
-    return min(1.0, max(0.0, below)), max(0.0, density)
 
 
 @compiled
@@ -240,19 +159,43 @@ def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
             known.means[k, 1 + j] = point * limit + (1.0 - point) * mean
             known.if_safe[k, j] = point * limit + (1.0 - point) * max(0.0, mean * below - edge / (n + 1.0))
             known.safe[k] *= safe[j]
-            tabulate(laws, j, harms + 1.0, n - harms)
+            if count > 1:
+                tabulate(laws, j, harms + 1.0, n - harms)
         for j in range(count):
             known.if_safe[k, j] *= known.safe[k] / max(safe[j], LEAST)
-        if 1.0 - known.safe[k] > NEGLIGIBLE:
-            _spread_excess(laws, points, limits, 1.0 - known.safe[k], known.excess[k], known.weight[k])
+        unsafe = 1.0 - known.safe[k]
+        if unsafe > NEGLIGIBLE and count == 1:
+            _spread_one(risks[k, 0], limits[0], unsafe, known.excess[k], known.weight[k])
+        elif unsafe > NEGLIGIBLE:
+            _spread_excess(laws, points, limits, unsafe, known.excess[k], known.weight[k])
     return known
+
+
+@compiled
+def _spread_one(risk: Numbers, limit: float, total: float, excess: Numbers, weight: Numbers) -> None:
+    """Places and weights of the excess of an arm's only risk: by its density, which saves the table."""
+    a, b = risk[1] + 1.0, risk[0] - risk[1] + prior_failures(limit)
+    first, last = reach_of(a, b)
+    low = max(0.0, 1.0 / (1.0 + math.exp(-first)) - limit)
+    high = max(0.0, 1.0 / (1.0 + math.exp(-last)) - limit)
+    mean, added = a / (a + b), 0.0
+    for i in range(_PLACES.size):
+        y = low + 0.5 * (1.0 + _PLACES[i]) * (high - low)
+        x = limit + y
+        density = math.exp((a - 1.0) * math.log(x / mean) + (b - 1.0) * math.log((1.0 - x) / (1.0 - mean)))
+        excess[i], weight[i] = y, _WEIGHTS[i] * density
+        added += weight[i]
+    # Beyond the reach of the law there is next to nothing.
+    scale = total / added if high > low else 0.0
+    for i in range(_PLACES.size):
+        weight[i] *= scale
 
 
 @compiled
 def _spread_excess(
     laws: Laws, points: Numbers, limits: Numbers, total: float, excess: Numbers, weight: Numbers
 ) -> None:
-    """Places and weights of the largest excess of an arm's risks over their limits, where there is one."""
+    """Places and weights of the largest excess of several risks of an arm over their limits, where there is one."""
     low, high = 0.0, 0.0
     for j in range(limits.size):
         low = max(low, laws.value[j, 0] - limits[j])
