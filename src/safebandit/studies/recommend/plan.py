@@ -14,7 +14,7 @@ from safebandit.studies.recommend.truths import Drawn, Given
 # Equal randomisation is what others are held against.
 REFERENCE = "equal"
 CANDIDATES = (
-    "safe-ids", "safe-ids:odds=0", "safe-ids:odds=0.05", "safe-ids:odds=0.5", "safe-ids:odds=1", "tsbu", "docb",
+    "safe-ids", "safe-ids:odds=0", "safe-ids:odds=0.5", "thompson+posterior-gate", "tsbu", "topsi", "docb",
     "safe-imed", "joint-ts", "joint-dirichlet", "naive-ts", REFERENCE,
 )  # fmt: skip
 UNITS, TRIALS = 400, 2_000
