@@ -43,7 +43,7 @@ def arena(
         str | None, typer.Option(help="Units per trial: sizes, with commas.  [default: 36,100,400,2000,50000]")
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Trials per policy and size.  [default: 1,000 of a small size to 200]")
+        str | None, typer.Option(help="Trials per policy: one number, or one per size.  [default: 200 to 1,000]")
     ] = None,
     seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
     workers: Workers = None,
@@ -56,16 +56,17 @@ def arena(
     from safebandit.studies.arena import run_arena
     from safebandit.studies.arena.plan import make_plan, read_settings
 
-    sizes = None if units is None else _sizes(units)
+    sizes = None if units is None else _numbers("units", units)
+    counts = None if trials is None else _numbers("trials", trials)
     if list_only:
-        settings = read_settings(sizes, baseline=baseline, trials=trials, quick=quick)
+        settings = read_settings(sizes, baseline=baseline, trials=counts, quick=quick)
         _print_list(make_plan(instance or [], policy or None, settings))
         return 0
     folder = out or Path("results") / ("arena-quick" if quick else "arena")
     try:
         with progress_bar() as progress, chosen_executor(dask, workers) as where:
             made = run_arena(
-                instance or [], policy or None, units=sizes, baseline=baseline, trials=trials, seed=seed, quick=quick,
+                instance or [], policy or None, units=sizes, baseline=baseline, trials=counts, seed=seed, quick=quick,
                 out=folder, **where, progress=progress, say=say,
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -84,13 +85,13 @@ def arena(
     return 0
 
 
-def _sizes(text: str) -> list[int]:
+def _numbers(what: str, text: str) -> list[int]:
     from safebandit.errors import SimulationError
 
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise SimulationError(f'units must be whole numbers separated by commas, got "{text}"') from None
+        raise SimulationError(f'{what} must be whole numbers separated by commas, got "{text}"') from None
 
 
 def _print_list(tasks: list[Task]) -> None:

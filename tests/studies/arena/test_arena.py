@@ -199,6 +199,8 @@ def test_usual_sizes_and_trials():
     assert [(task.units, task.trials) for task in tasks if task.entry.name == "one-safe"] == [
         (36, 1_000), (100, 1_000), (400, 400), (2_000, 200), (50_000, 200),
     ]  # fmt: skip
+    tasks_of_two = make_plan(["one-safe"], ["docb"], read_settings([400, 36], trials=[5, 9]))
+    assert [(task.units, task.trials) for task in tasks_of_two] == [(36, 9), (400, 5)]
     # Rare long runs need many trials where the best arm's risk is alpha.
     assert [task.trials for task in tasks if task.entry.name == "bayes-schedules"] == [1_000, 1_000, 400, 200, 1_000]
 
@@ -279,6 +281,7 @@ def test_an_interruption_does_not_cost_what_was_there(tmp_path, no_page):
         ({"policies": []}, SimulationError, "at least one policy"),
         ({"baseline": "tbsu"}, PolicyError, 'did you mean "tsbu"'),
         ({"trials": 0}, SimulationError, "trials must be at least 1"),
+        ({"trials": [5, 5, 5]}, SimulationError, "one for each of 2 sizes, got 3"),
         ({"units": 0}, SimulationError, "units must be at least 1"),
         ({"units": [36, 1.5]}, SimulationError, "whole number"),
         ({"units": "36,100"}, SimulationError, "whole number"),

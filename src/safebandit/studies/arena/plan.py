@@ -36,11 +36,11 @@ DECADE, PER_DECADE = 10, 5
 
 @dataclass(frozen=True)
 class ArenaSettings:
-    """What was asked for; `trials` None stands for what a size usually has."""
+    """What was asked for; `trials` are those of every size, or one number per size; None: what a size usually has."""
 
     baseline: str = BASELINE
     units: tuple[int, ...] = UNITS
-    trials: int | None = None
+    trials: int | tuple[int, ...] | None = None
     seed: int = 1
     quick: bool = False
 
@@ -76,28 +76,39 @@ def read_settings(
     units: int | Sequence[int] | None = None,
     *,
     baseline: str = BASELINE,
-    trials: int | None = None,
+    trials: int | Sequence[int] | None = None,
     seed: int = 1,
     quick: bool = False,
 ) -> ArenaSettings:
     """The settings of an arena, its sizes in order; a number that cannot be is an error here.
 
-    >>> read_settings([400, 36]).units
-    (36, 400)
+    >>> read_settings([400, 36], trials=[50, 1_000])
+    ArenaSettings(baseline='tsbu', units=(36, 400), trials=(1000, 50), seed=1, quick=False)
     """
     if units is None:
         units = QUICK_UNITS if quick else UNITS
-    given = list(units) if isinstance(units, Iterable) and not isinstance(units, str) else [units]
-    sizes = tuple(sorted(at_least("units", size, 1, "units of every trial") for size in given))
+    given = [at_least("units", size, 1, "units of every trial") for size in _several(units)]
+    sizes = tuple(sorted(given))
     if not sizes:
         raise SimulationError("units must name at least one size, got none; leave it out for the usual ones")
     for one, other in itertools.pairwise(sizes):
         if one == other:
             raise SimulationError(f"units name every size once, got {one:,} twice; leave one of them out")
-    if trials is not None:
-        at_least("trials", trials, 1, "trials of every instance")
     at_least("seed", seed, 0, "a whole number that fixes all random numbers")
-    return ArenaSettings(baseline, sizes, trials, seed, quick)
+    if trials is None:
+        return ArenaSettings(baseline, sizes, None, seed, quick)
+    counts = [at_least("trials", count, 1, "trials of every instance") for count in _several(trials)]
+    if len(counts) == 1:
+        return ArenaSettings(baseline, sizes, counts[0], seed, quick)
+    if len(counts) != len(sizes):
+        raise SimulationError(f"trials must be one number, or one for each of {len(sizes)} sizes, got {len(counts)}")
+    return ArenaSettings(
+        baseline, sizes, tuple(count for _, count in sorted(zip(given, counts, strict=True))), seed, quick
+    )
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
 def make_plan(instances: Sequence[str], policies: Policies | None, settings: ArenaSettings) -> list[Task]:
@@ -117,6 +128,8 @@ def make_plan(instances: Sequence[str], policies: Policies | None, settings: Are
 
 
 def _trials(entry: Member, units: int, settings: ArenaSettings) -> int:
+    if isinstance(settings.trials, tuple):
+        return settings.trials[settings.units.index(units)]
     if settings.trials is not None or settings.quick:
         return settings.trials or QUICK_TRIALS
     if units > MOST_UNITS and at_limit(entry.instance):

@@ -83,11 +83,22 @@ def _resampled_quantiles(values: Numbers, counts: Counts) -> list[Numbers]:
     found = []
     for share in QUANTILES:
         below, part = divmod(share * (len(values) - 1), 1.0)
-        low = ascending[(up_to <= below).sum(axis=0)]
+        low = ascending[_first_above(up_to, int(below))]
         # At the largest there is nothing above.
-        high = ascending[(up_to <= below + 1).sum(axis=0)] if part > 0.0 else low
+        high = ascending[_first_above(up_to, int(below) + 1)] if part > 0.0 else low
         found.append(low + part * (high - low))
     return found
+
+
+def _first_above(up_to: Counts, count: int) -> Counts:
+    """The first row of every column that is larger than `count`, as the last one is; columns ascend."""
+    columns = np.arange(up_to.shape[1])
+    first, last = np.zeros_like(columns), np.full_like(columns, len(up_to) - 1)
+    while (first < last).any():
+        middle = (first + last) // 2
+        above = up_to[middle, columns] > count
+        first, last = np.where(above, first, middle + 1), np.where(above, middle, last)
+    return first
 
 
 def compared(mine: Sample, base: Sample | None) -> dict[str, Statistic]:

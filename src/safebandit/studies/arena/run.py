@@ -99,7 +99,7 @@ def run_arena(
     *,
     units: int | Sequence[int] | None = None,
     baseline: str = BASELINE,
-    trials: int | None = None,
+    trials: int | Sequence[int] | None = None,
     seed: int = 1,
     quick: bool = False,
     out: str | Path | None = None,
@@ -110,7 +110,8 @@ def run_arena(
 ) -> Arena:
     """Play policies on the collection, or on some of its instances, in pairs, and compare them with the baseline.
 
-    They play at every size of `units`, from 36 to 50,000 unless some are named. All policies of the catalogue play
+    They play at every size of `units`, from 36 to 50,000 unless some are named, and so many `trials`: one number, or
+    one per size. All policies of the catalogue play
     unless some are named, but for those that are not made for a size. With `out`, results are kept in its folder
     `runs`, by size, and not played again; `say` is told of those that are, as other sources made them or they have
     another seed. Ctrl-C keeps the instances that were finished.
