@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from safebandit.core.arms import Numbers
 from safebandit.core.policies import recommended
 from safebandit.simulation.execution import Step
 from safebandit.simulation.summaries import standard_error
@@ -29,9 +30,12 @@ from safebandit.studies.arena.leaderboard import Overall, Standing
 from safebandit.studies.arena.resampling import Statistic, compared, resampled, sample
 
 ROOT = Path(__file__).resolve().parent.parent
-CHOOSING, README = ROOT / "docs" / "choosing.md", ROOT / "README.md"
+PARTS = {
+    ROOT / "docs" / "choosing.md": ("by-size", "regret-by-size", "unsafe-by-size", "failures"),
+    ROOT / "README.md": ("headline", "by-size"),
+}
 FOLDER = ROOT / "results" / "arena-docs"
-TRIALS = {36: 1_000, 100: 500, 400: 200, 2_000: 40, 50_000: 12}
+TRIALS = {36: 600, 100: 400, 400: 150, 2_000: 24, 50_000: 8}
 QUICK_TRIALS = {36: 8, 100: 4}
 BASELINE = "tsbu"
 # What the recommended policy is held to: below equal randomisation's unsafe plays, and near the least regret of these.
@@ -60,14 +64,19 @@ class Number(NamedTuple):
 
 
 def regret_ratio(board: Board, policy: str) -> Number | None:
-    """The geometric mean over the instances of the ratio of mean regrets; its error from those of the ratios."""
-    found = [one.scores[policy].mean for one in board.standings if policy in one.scores]
+    """The geometric mean over the instances of the ratio of mean regrets."""
+    played = [one.result for one in board.standings if policy in one.scores and one.scores[policy].mean.ratio]
     ratio = next(row.mean_ratio for row in board.leaderboard if row.policy == policy)
     if ratio is None:
         return None
-    # A 95 % interval reaches two standard errors to either side; instances are independent.
-    reaches = [math.log(one.high / one.low) / 2 for one in found if one.ratio and one.low and one.high]
-    return Number(ratio, ratio * math.hypot(*reaches) / len(found))
+    # What each trial adds to the logarithm, to first order; trials of the same number share their random numbers.
+    parts = [_relative(result.final(policy)) - _relative(result.final(BASELINE)) for result in played]
+    return Number(ratio, 2 * ratio * standard_error(np.mean(parts, axis=0)))
+
+
+def _relative(values: Numbers) -> Numbers:
+    relative: Numbers = values / values.mean()
+    return relative
 
 
 def unsafe_share(board: Board, policy: str) -> Number | None:
@@ -75,9 +84,9 @@ def unsafe_share(board: Board, policy: str) -> Number | None:
     played = [one for one in board.standings if policy in one.scores and one.equal.unsafe_plays]
     if not played:
         return None
-    errors = [standard_error(one.result.final(policy, "unsafe_plays")) / one.equal.unsafe_plays for one in played]
-    shares = [one.scores[policy].unsafe_share or 0.0 for one in played]
-    return Number(float(np.mean(shares)), 2 * math.hypot(*errors) / len(played))
+    shares = [one.result.final(policy, "unsafe_plays") / one.equal.unsafe_plays for one in played]
+    by_trial = np.mean(shares, axis=0)
+    return Number(float(by_trial.mean()), 2 * standard_error(by_trial))
 
 
 def by_policy(arena: Arena, cell: Callable[[Board, Overall], str]) -> str:
@@ -209,13 +218,13 @@ def marked(page: str, name: str, text: str) -> str:
 
 def write_pages(arena: Arena, parts: dict[str, str]) -> None:
     """The tables between their marks, and the pictures."""
-    choosing, readme = CHOOSING.read_text(encoding="utf-8"), README.read_text(encoding="utf-8")
-    for name in ("by-size", "regret-by-size", "unsafe-by-size", "failures"):
-        choosing = marked(choosing, name, parts[name])
-    for name in ("by-size", "headline"):
-        readme = marked(readme, name, parts[name])
-    CHOOSING.write_text(choosing, encoding="utf-8")
-    README.write_text(readme, encoding="utf-8")
+    # All marks are found before anything is written.
+    pages = {page: page.read_text(encoding="utf-8") for page in PARTS}
+    for page, names in PARTS.items():
+        for name in names:
+            pages[page] = marked(pages[page], name, parts[name])
+    for page, text in pages.items():
+        page.write_text(text, encoding="utf-8")
     figures = FOLDER / "figures"
     shutil.copyfile(figures / "ranks.png", ROOT / "docs" / "arena.png")
     for board in arena.boards:

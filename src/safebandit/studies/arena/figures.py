@@ -108,6 +108,8 @@ def ranks_by_size(boards: Sequence[Board]) -> Figure:
         lines[policy] = ranks, Line(np.array([*shares], float), np.array([*shares.values()], float))
     for side, axis in enumerate(axes):
         draw_lines(axis, {policy: both[side] for policy, both in lines.items()})
+        for line in axis.lines:
+            line.set_markersize(6.5)
         axis.set(xscale="log", xlabel="units")
         axis.set_xticks([*by_size], [f"{units:,}" for units in by_size])
         axis.minorticks_off()
@@ -132,10 +134,11 @@ def heat_map(board: Board, chart: Map) -> Figure:
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             dark = abs(shades[i, j]) > 0.65
+            # Inside the axes, hundreds of them: measuring each would take most of the time of the picture.
             axis.text(
                 j, i, cell_text(cell), ha="center", va="center", fontsize=8, color="white" if dark else "black",
                 fontweight="bold" if cell.sure else "normal",
-            )  # fmt: skip
+            ).set_in_layout(False)  # fmt: skip
     _label_rows(axis, standings)
     axis.set_xticks(range(len(policies)), policies, rotation=40, ha="left", rotation_mode="anchor", fontsize=9)
     axis.tick_params(axis="x", top=True, bottom=False, labeltop=True, labelbottom=False, length=0)
