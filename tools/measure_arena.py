@@ -60,7 +60,8 @@ class Number(NamedTuple):
     reach: float
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ± {self.reach:.2f}"
+        digits = 2 if self.value >= 0.1 else 3
+        return f"{self.value:.{digits}f} ± {self.reach:.{digits}f}"
 
 
 def regret_ratio(board: Board, policy: str) -> Number | None:

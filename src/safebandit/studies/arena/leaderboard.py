@@ -136,8 +136,8 @@ def judge(task: Task, result: Result, baseline: str) -> Standing:
 def equal_randomisation(instance: Instance, units: int) -> Equal:
     """What equal randomisation comes to, from the instance alone: units / K of every arm.
 
-    >>> equal_randomisation(Instance.bernoulli([0.5, 0.7], [0.1, 0.6], alpha=0.3), units=36)
-    Equal(regret=5.4, unsafe_plays=18.0)
+    >>> equal_randomisation(Instance.bernoulli([0.5, 0.7], [0.1, 0.75], alpha=0.5), units=36)
+    Equal(regret=4.5, unsafe_plays=18.0)
     """
     share = units / len(instance.mu)
     return Equal(share * math.fsum(instance.costs), share * len(instance.unsafe_arms))
