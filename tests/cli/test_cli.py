@@ -188,6 +188,8 @@ def test_a_study_gives_a_list_of_documents_and_a_folder_each(tmp_path, command):
         (["arena", "--instance", "one-saf"], ["one-saf", 'did you mean "one-safe"?']),
         (["arena", "--policy", "tbsu", "--quick"], ["tbsu", 'did you mean "tsbu"?']),
         (["arena", "--trials", "0"], ["trials must be at least 1", "0"]),
+        (["arena", "--units", "36,0"], ["--units must be at least 1", "0"]),
+        (["arena", "--units", "36;100"], ["--units must be whole numbers separated by commas", "36;100"]),
         (["show", "nowhere.parquet"], ["there is no file nowhere.parquet"]),
     ],
 )  # fmt: skip

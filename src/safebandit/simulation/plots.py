@@ -120,9 +120,11 @@ def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None
                 linestyle=DASHES[i % len(DASHES)],
             )  # fmt: skip
         dense = len(line.x) > 30
+        # Where there are more lines than colours, every second turn has hollow markers.
         axis.plot(
             line.x, line.y, label=label, color=colour, linestyle=DASHES[i % len(DASHES)], linewidth=1.8,
             marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15) if dense else None, markersize=4,
+            markerfacecolor="white" if i // len(COLOURS) % 2 else colour,
         )  # fmt: skip
     axis.set_ylim(bottom=0)
 

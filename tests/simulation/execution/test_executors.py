@@ -48,7 +48,7 @@ def test_all_that_plays_takes_an_executor(drug, tmp_path, monkeypatch):
     assert len(executor.played) == before + 20
     from safebandit.studies.arena import run_arena
 
-    arena = {"instances": ["dominated-two"], "policies": ["docb"], "horizon": 200, "trials": 5}
+    arena = {"instances": ["dominated-two"], "policies": ["docb"], "units": 200, "trials": 5}
     there = run_arena(**arena, executor=executor, out=tmp_path / "arena")
     assert len(executor.played) == before + 20 + 2 * 5
     assert there.to_dict() == run_arena(**arena).to_dict()

@@ -11,19 +11,17 @@ from scipy import stats
 from safebandit.problems.theory import bounds_of
 from safebandit.simulation.simulate import simulate
 from safebandit.simulation.tails import wide_ratio
+from safebandit.studies.arena import COLLECTION
 from safebandit.studies.arena.leaderboard import (
-    STATISTICS,
-    Statistic,
-    compared,
+    equal_randomisation,
     final_slope,
     geometric_mean,
     judge,
     overall,
     ranked,
-    resampled_rows,
-    sample,
 )
 from safebandit.studies.arena.plan import ArenaSettings, checkpoints, make_plan
+from safebandit.studies.arena.resampling import STATISTICS, Statistic, compared, resampled, sample
 
 PLAIN = {
     "mean": np.mean,
@@ -34,8 +32,8 @@ PLAIN = {
 
 
 def ratios(values, base):
-    rows = resampled_rows(len(values))
-    return compared(sample(values, rows), sample(base, rows))
+    draws = resampled(len(values))
+    return compared(sample(values, draws), sample(base, draws))
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -73,20 +71,33 @@ def test_the_interval_of_the_ratio_of_means_covers():
 
 
 def test_a_ratio_to_nothing_does_not_exist():
-    rows = resampled_rows(40)
+    draws = resampled(40)
     some, none = np.arange(40.0), np.zeros(40)
     rare = np.where(np.arange(40) == 7, 5.0, 0.0)
-    to_none = compared(sample(some, rows), sample(none, rows))
+    to_none = compared(sample(some, draws), sample(none, draws))
     assert all(statistic[1:] == (None, None, None, False) for statistic in to_none.values())
-    to_rare = compared(sample(some, rows), sample(rare, rows))
+    to_rare = compared(sample(some, draws), sample(rare, draws))
     assert to_rare["mean"].ratio == pytest.approx(39 * 20 / 5)
     assert to_rare["mean"].low is None
     assert to_rare["median"].ratio is None
-    assert compared(sample(none, rows), sample(some + 1, rows))["mean"] == Statistic(0.0, 0.0, 0.0, 0.0)
+    assert compared(sample(none, draws), sample(some + 1, draws))["mean"] == Statistic(0.0, 0.0, 0.0, 0.0)
     alone = ratios(np.array([3.0]), np.array([2.0]))["mean"]
     assert alone == Statistic(3.0, 1.5, None, None)
-    without = compared(sample(some, rows), None)
+    without = compared(sample(some, draws), None)
     assert without["worst"] == Statistic(39.0, None, None, None)
+
+
+@pytest.mark.parametrize("trials", [2, 3, 101, 250])
+def test_resampled_statistics_are_numpys_of_every_resample(trials):
+    # With ties, as unsafe plays have them.
+    values = np.random.default_rng(trials).integers(0, 12, trials) / 4
+    draws = resampled(trials)
+    assert (draws.counts.sum(axis=0) == trials).all()
+    resamples = values[draws.rows]
+    found = sample(values, draws)
+    for mine, name in zip(found.drawn, STATISTICS, strict=True):
+        np.testing.assert_allclose(mine, PLAIN[name](resamples, axis=1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.found, [PLAIN[name](values) for name in STATISTICS], rtol=1e-12)
 
 
 def test_better_and_worse_need_the_whole_interval():
@@ -110,7 +121,7 @@ def test_ranks_and_geometric_means():
 def standings():
     found = []
     for task in make_plan(
-        ["bayes-schedules", "dominated-two"], ["docb", "pess"], ArenaSettings(horizon=1_000, trials=30)
+        ["bayes-schedules", "dominated-two"], ["docb", "pess"], ArenaSettings(units=(1_000,), trials=30)
     ):
         result = simulate(
             task.entry.instance, task.policies, horizon=1_000, trials=30, seed=1, checkpoints=checkpoints(1_000)
@@ -131,6 +142,9 @@ def test_a_standing_against_plain_numbers(standings):
         assert score.mean.ratio == pytest.approx(finals[label].mean() / finals["tsbu"].mean())
         unsafe = result.final(label, "unsafe_plays").mean() / result.final("tsbu", "unsafe_plays").mean()
         assert score.statistics["unsafe_plays"]["mean"].ratio == pytest.approx(unsafe)
+        # Two arms of three are unsafe.
+        share = result.final(label, "unsafe_plays").mean() / (1_000 * 2 / 3)
+        assert score.unsafe_share == pytest.approx(share)
         assert score.over_lower_bound == pytest.approx(finals[label].mean() / one.lower_bound)
         curve = result.curve(label).mean(axis=0)
         at = list(result.specification.checkpoints).index(100)
@@ -160,7 +174,7 @@ def test_where_no_slope_exists_there_is_no_lower_bound():
 
     from safebandit.problems import Instance
 
-    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(horizon=50, trials=3))
+    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(units=(50,), trials=3))
     flat = replace(task.entry, make=lambda: Instance.bernoulli([0.5, 0.5], [0.1, 0.1], 0.3))
     task = replace(task, entry=flat)
     result = simulate(flat.instance, task.policies, horizon=50, trials=3, checkpoints=checkpoints(50))
@@ -173,7 +187,7 @@ def test_where_no_slope_exists_there_is_no_lower_bound():
 
 
 def test_growth_is_measured_over_the_last_tenfold():
-    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(horizon=1_000, trials=4))
+    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(units=(1_000,), trials=4))
     result = simulate(task.entry.instance, "docb", horizon=1_000, trials=4, checkpoints=checkpoints(1_000))
     result.of("docb").regret[:] = 7.0 * np.log(result.specification.checkpoints)
     assert final_slope(result, "docb") == pytest.approx(7.0)
@@ -188,6 +202,9 @@ def test_overall_is_what_the_standings_say(standings):
         assert row.mean_rank == pytest.approx(np.mean([score.rank for score in scores]))
         assert row.mean_ratio == pytest.approx(stats.gmean(means))
         assert row.q99_ratio == pytest.approx(stats.gmean([score.q99.ratio for score in scores]))
+        shares = [score.unsafe_share for score in scores]
+        assert row.unsafe_share == pytest.approx(np.mean(shares))
+        assert row.worst_share == (max(shares), ["bayes-schedules", "dominated-two"][int(np.argmax(shares))])
         assert row.worst_mean == (max(means), ["bayes-schedules", "dominated-two"][int(np.argmax(means))])
         assert row.better == sum(score.mean.high < 1 for score in scores)
         assert row.worse == sum(score.mean.low > 1 for score in scores)
@@ -195,3 +212,23 @@ def test_overall_is_what_the_standings_say(standings):
         assert row.worst_mean_at_limit == (means[0], "bayes-schedules")
         assert row.without_regret == sum(score.mean.value == 0 for score in scores)
     assert [row.mean_rank for row in rows.values()] == sorted(row.mean_rank for row in rows.values())
+
+
+def test_equal_randomisation_is_what_its_blocks_come_to():
+    # 36 units of 3 arms: 12 blocks of every arm once, whatever their order.
+    instance = COLLECTION["dominated-two"].instance
+    equal = equal_randomisation(instance, 36)
+    assert equal.regret == pytest.approx(12 * (0.2 + 0.2))
+    assert equal.unsafe_plays == 24
+    assert equal_randomisation(COLLECTION["all-safe"].instance, 36).unsafe_plays == 0
+    # A block that is not whole counts by the chance that an arm is in it.
+    assert equal_randomisation(instance, 37).unsafe_plays == pytest.approx(24 + 2 / 3)
+
+
+def test_where_no_arm_is_unsafe_there_is_no_share():
+    (task,) = make_plan(["all-safe"], ["docb"], ArenaSettings(units=(36,), trials=3))
+    result = simulate(task.entry.instance, task.policies, horizon=36, trials=3, checkpoints=checkpoints(36))
+    one = judge(task, result, "tsbu")
+    assert one.scores["docb"].unsafe_share is None
+    (row, *_) = overall([one], ["docb"])
+    assert (row.unsafe_share, row.worst_share) == (None, (None, None))

@@ -1,4 +1,4 @@
-"""The pictures: heat maps, what a policy gains against what it risks at the limit, a dominated arm's plays."""
+"""The pictures: ranks by size; at each size heat maps, gains against what is risked at the limit, a dominated arm."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from safebandit.core.arms import Numbers
+    from safebandit.studies.arena.run import Board
 
 # Blue for less and red for more than 1: told apart by every kind of colour vision.
 COLOUR_MAP = "RdBu_r"
@@ -41,11 +42,12 @@ class Cell(NamedTuple):
 
 
 class Map(NamedTuple):
-    """A heat map: its file, what it shows, and the number that a score has there."""
+    """A heat map: its file, what it shows, the number that a score has there, and from how many units on."""
 
     name: str
     title: str
     cell: Callable[[Score], Cell]
+    least: int = 1
 
 
 MAPS = (
@@ -53,6 +55,11 @@ MAPS = (
         "mean",
         "Mean regret, as a ratio to the baseline's",
         lambda score: Cell(score.mean.ratio, score.mean.better or score.mean.worse),
+    ),
+    Map(
+        "unsafe",
+        "Unsafe plays, as a share of equal randomisation's",
+        lambda score: Cell(score.unsafe_share),
     ),
     Map(
         "q99",
@@ -63,25 +70,60 @@ MAPS = (
         "slope",
         "Growth of regret, as a multiple of the lower bound's",
         lambda score: Cell(score.slope_over_lower_bound),
+        # What grows over the last tenfold of a short trial is learning, not the logarithm.
+        least=1_000,
     ),
 )
 
 
-def draw_all(standings: Sequence[Standing], leaderboard: Sequence[Overall], folder: Path) -> dict[str, Path]:
-    """Draw and save every picture as PNG and SVG; the PNGs by name."""
-    policies = [row.policy for row in leaderboard]
-    figures = {chart.name: heat_map(standings, policies, chart) for chart in MAPS}
-    if any(row.mean_ratio_off_limit and row.worst_mean_at_limit.ratio for row in leaderboard):
-        figures["trade-off"] = trade_off(leaderboard)
-    for one in standings:
-        # Growth is measured over two decades.
-        if one.task.entry.name == SLOPE and one.task.horizon >= FIRST_DRAWN * DECADE**3:
-            figures["dominated-slope"] = dominated_slope(one, policies)
+def draw_all(boards: Sequence[Board], folder: Path) -> dict[str, Path]:
+    """Draw and save every picture as PNG and SVG; the PNGs by name, which ends in the size."""
+    figures = {f"{name}-{board.units}": figure for board in boards for name, figure in _of_size(board).items()}
+    if len(boards) > 1:
+        figures["ranks"] = ranks_by_size(boards)
     return {name: save(figure, folder / name) for name, figure in figures.items()}
 
 
-def heat_map(standings: Sequence[Standing], policies: Sequence[str], chart: Map) -> Figure:
+def _of_size(board: Board) -> dict[str, Figure]:
+    figures = {chart.name: heat_map(board, chart) for chart in MAPS if board.units >= chart.least}
+    if any(row.mean_ratio_off_limit and row.worst_mean_at_limit.ratio for row in board.leaderboard):
+        figures["trade-off"] = trade_off(board.leaderboard)
+    for one in board.standings:
+        # Growth is measured over two decades.
+        if one.task.entry.name == SLOPE and board.units >= FIRST_DRAWN * DECADE**3:
+            figures["dominated-slope"] = dominated_slope(one, [row.policy for row in board.leaderboard])
+    return figures
+
+
+def ranks_by_size(boards: Sequence[Board]) -> Figure:
+    """Mean rank of every policy against the size, the best at the top; beside it unsafe plays, of equal's."""
+    figure, axes = new_figure(2)
+    figure.set_size_inches(11.2, 5.4)
+    by_size = {board.units: {row.policy: row for row in board.leaderboard if row.instances} for board in boards}
+    lines: dict[str, tuple[Line, Line]] = {}
+    for policy in boards[0].policies:
+        rows = {units: row[policy] for units, row in by_size.items() if policy in row}
+        shares = {units: row.unsafe_share for units, row in rows.items() if row.unsafe_share is not None}
+        ranks = Line(np.array([*rows], float), np.array([row.mean_rank for row in rows.values()]))
+        lines[policy] = ranks, Line(np.array([*shares], float), np.array([*shares.values()], float))
+    for side, axis in enumerate(axes):
+        draw_lines(axis, {policy: both[side] for policy, both in lines.items()})
+        for line in axis.lines:
+            line.set_markersize(6.5)
+        axis.set(xscale="log", xlabel="units")
+        axis.set_xticks([*by_size], [f"{units:,}" for units in by_size])
+        axis.minorticks_off()
+    axes[0].set(ylabel="mean rank by regret (1 is best)", ylim=(max(len(lines), 2) + 0.5, 0.5))
+    axes[1].axhline(1.0, color="black", linewidth=0.8)
+    axes[1].set(ylabel="unsafe plays, as a share of equal randomisation's")
+    legend_below(figure, axes)
+    return figure
+
+
+def heat_map(board: Board, chart: Map) -> Figure:
     """Instances down, policies across; the number in every cell, a star where its interval excludes 1."""
+    standings = board.standings
+    policies = [row.policy for row in board.leaderboard if row.instances]
     cells = [[_cell(one, policy, chart) for policy in policies] for one in standings]
     figure, (axis,) = new_figure(1)
     figure.set_size_inches(2.6 + 0.72 * len(policies), 1.6 + 0.27 * len(standings))
@@ -92,17 +134,18 @@ def heat_map(standings: Sequence[Standing], policies: Sequence[str], chart: Map)
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             dark = abs(shades[i, j]) > 0.65
+            # Inside the axes, hundreds of them: measuring each would take most of the time of the picture.
             axis.text(
                 j, i, cell_text(cell), ha="center", va="center", fontsize=8, color="white" if dark else "black",
                 fontweight="bold" if cell.sure else "normal",
-            )  # fmt: skip
+            ).set_in_layout(False)  # fmt: skip
     _label_rows(axis, standings)
     axis.set_xticks(range(len(policies)), policies, rotation=40, ha="left", rotation_mode="anchor", fontsize=9)
     axis.tick_params(axis="x", top=True, bottom=False, labeltop=True, labelbottom=False, length=0)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
-    figure.suptitle(chart.title, fontsize=10)
+    figure.suptitle(f"{chart.title}; {board.units:,} units", fontsize=10)
     return figure
 
 

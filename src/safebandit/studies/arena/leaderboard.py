@@ -1,10 +1,7 @@
-"""The statistics: every policy against the baseline, instance by instance and over all of them.
+"""The leaderboard: every policy against the baseline, instance by instance and over all of them, at one size.
 
-Ratios of all statistics get their intervals from one bootstrap over trials, which are resampled in pairs: unlike the
-delta method it serves quantiles too. Where a few trials carry a mean, or may, because the best arm's risk cannot be
-told from alpha, it covers too little: the ratio of means then gets a wide interval (`tails`). The interval of a worst
-trial is a rough one: no resample can be worse than the worst that was seen. scipy.stats.bootstrap gives the same
-intervals, as the tests say, but resamples the baseline anew for every policy, which takes more than twice as long.
+Where a few trials carry a mean, or may, because the best arm's risk cannot be told from alpha, a bootstrap covers too
+little: the ratio of means then gets a wide interval (`tails`).
 """
 
 from __future__ import annotations
@@ -16,54 +13,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import Counts, Numbers
+from safebandit.problems import Instance
 from safebandit.problems.theory import bounds_of
 from safebandit.simulation.results import Result
 from safebandit.simulation.summaries import METRICS
 from safebandit.simulation.tails import why_wide, wide_ratio
 from safebandit.studies.arena.collection import at_limit
 from safebandit.studies.arena.plan import DECADE, Task
+from safebandit.studies.arena.resampling import CONFIDENCE, Statistic, compared, resampled, sample
 
-STATISTICS = ("mean", "median", "q99", "worst")
-RESAMPLES = 2_000
-RESAMPLING_SEED = 20_230_101
-CONFIDENCE = 0.95
-# Bounds speak of horizons from here on.
+# Bounds speak of trials of so many units and more.
 SHORTEST = 3
 
 
-class Statistic(NamedTuple):
-    """A statistic of the trials, and its ratio to the baseline's with an interval; None where there is none.
+class Equal(NamedTuple):
+    """What equal randomisation comes to on average: every arm gets the same share of the units."""
 
-    A wide interval is one that holds whatever the tail, in place of a bootstrap's that would cover too little.
-    """
-
-    value: float
-    ratio: float | None
-    low: float | None
-    high: float | None
-    wide: bool = False
-
-    @property
-    def better(self) -> bool:
-        """The whole interval lies below 1."""
-        return self.high is not None and self.high < 1.0
-
-    @property
-    def worse(self) -> bool:
-        """The whole interval lies above 1."""
-        return self.low is not None and self.low > 1.0
+    regret: float
+    unsafe_plays: float
 
 
 @dataclass(frozen=True)
 class Score:
-    """How one policy did on one instance: by metric and statistic, its rank, and against the lower bound."""
+    """How one policy did on one instance: by metric and statistic, its rank, against the lower bound and `equal`.
+
+    `unsafe_share` is the mean of its unsafe plays over those of equal randomisation; None where no arm is unsafe.
+    """
 
     text: str
     rank: float
     statistics: Mapping[str, Mapping[str, Statistic]]
     over_lower_bound: float | None
     slope_over_lower_bound: float | None
+    unsafe_share: float | None
 
     @property
     def mean(self) -> Statistic:
@@ -84,6 +66,7 @@ class Standing:
     result: Result
     lower_bound: float | None
     lower_class: str | None
+    equal: Equal
     scores: Mapping[str, Score]
 
     @property
@@ -102,7 +85,8 @@ class Extreme(NamedTuple):
 class Overall(NamedTuple):
     """How one policy did over all instances that it played; ratios are to the baseline.
 
-    `without_regret` counts instances on which it had none, which no geometric mean can hold.
+    `without_regret` counts instances on which it had none, which no geometric mean can hold. `unsafe_share` is the
+    mean of the instances' shares of equal randomisation's unsafe plays, `worst_share` the largest of them.
     """
 
     policy: str
@@ -112,10 +96,12 @@ class Overall(NamedTuple):
     mean_ratio: float | None
     q99_ratio: float | None
     unsafe_ratio: float | None
+    unsafe_share: float | None
     better: int
     worse: int
     worst_mean: Extreme
     worst_q99: Extreme
+    worst_share: Extreme
     mean_ratio_off_limit: float | None
     worst_mean_at_limit: Extreme
 
@@ -125,10 +111,11 @@ def judge(task: Task, result: Result, baseline: str) -> Standing:
     bounds = bounds_of(task.entry.instance)
     slope = bounds.lower_regret_slope
     slope_or_none = slope if 0.0 < slope < math.inf else None
-    bound = (bounds.at(task.horizon).lower_leading_regret if task.horizon >= SHORTEST else 0.0) or None
-    rows = resampled_rows(result.trials)
+    bound = (bounds.at(task.units).lower_leading_regret if task.units >= SHORTEST else 0.0) or None
+    equal = equal_randomisation(task.entry.instance, task.units)
+    draws = resampled(result.trials)
     samples = {
-        label: {metric: sample(result.final(label, metric), rows) for metric in METRICS} for label in result.policies
+        label: {metric: sample(result.final(label, metric), draws) for metric in METRICS} for label in result.policies
     }
     base = samples.get(baseline, {})
     ranks = ranked([float(result.final(label).mean()) for label in result.policies])
@@ -140,50 +127,20 @@ def judge(task: Task, result: Result, baseline: str) -> Standing:
         over = None if bound is None else statistics["regret"]["mean"].value / bound
         growth = final_slope(result, label)
         over_slope = None if slope_or_none is None or growth is None else growth / slope_or_none
-        scores[label] = Score(result.specification.policies[label], rank, statistics, over, over_slope)
-    return Standing(task, result, bound, bounds.lower_class, scores)
+        unsafe = statistics["unsafe_plays"]["mean"].value
+        share = unsafe / equal.unsafe_plays if equal.unsafe_plays else None
+        scores[label] = Score(result.specification.policies[label], rank, statistics, over, over_slope, share)
+    return Standing(task, result, bound, bounds.lower_class, equal, scores)
 
 
-def resampled_rows(trials: int) -> Counts:
-    """Which trials make up each resample (rows); the same for all policies, so that pairs stay together."""
-    return np.random.default_rng(RESAMPLING_SEED).integers(trials, size=(RESAMPLES, trials))
+def equal_randomisation(instance: Instance, units: int) -> Equal:
+    """What equal randomisation comes to, from the instance alone: units / K of every arm.
 
-
-def four(values: Numbers) -> Numbers:
-    """The four statistics, along the last axis."""
-    median, q99, worst = np.quantile(values, (0.5, 0.99, 1.0), axis=-1)
-    return np.stack([values.mean(axis=-1), median, q99, worst])
-
-
-class Sample(NamedTuple):
-    """The four statistics of some trials, and (columns) of every resample of them; with one trial there are none."""
-
-    found: Numbers
-    drawn: Numbers | None
-
-
-def sample(values: Numbers, rows: Counts) -> Sample:
-    """The four statistics and their resamples."""
-    return Sample(four(values), four(values[rows]) if len(values) > 1 else None)
-
-
-def compared(mine: Sample, base: Sample | None) -> dict[str, Statistic]:
-    """The four statistics with their ratios to the baseline's.
-
-    A ratio to 0 does not exist, nor does an interval where a resample of the baseline comes to 0.
+    >>> equal_randomisation(Instance.bernoulli([0.5, 0.7], [0.1, 0.75], alpha=0.5), units=36)
+    Equal(regret=4.5, unsafe_plays=18.0)
     """
-    return {name: _ratio(mine, base, i) for i, name in enumerate(STATISTICS)}
-
-
-def _ratio(mine: Sample, base: Sample | None, i: int) -> Statistic:
-    value = float(mine.found[i])
-    if base is None or base.found[i] == 0.0:
-        return Statistic(value, None, None, None)
-    ratio = value / float(base.found[i])
-    if mine.drawn is None or base.drawn is None or (base.drawn[i] == 0.0).any():
-        return Statistic(value, ratio, None, None)
-    low, high = np.quantile(mine.drawn[i] / base.drawn[i], ((1.0 - CONFIDENCE) / 2, (1.0 + CONFIDENCE) / 2))
-    return Statistic(value, ratio, float(low), float(high))
+    share = units / len(instance.mu)
+    return Equal(share * math.fsum(instance.costs), share * len(instance.unsafe_arms))
 
 
 def _widened(found: Statistic, result: Result, label: str, baseline: str) -> Statistic:
@@ -225,6 +182,7 @@ def overall(standings: Sequence[Standing], labels: Sequence[str]) -> list[Overal
 def _overall(label: str, played: Sequence[Standing]) -> Overall:
     scores = [one.scores[label] for one in played]
     unsafe = [score.statistics["unsafe_plays"]["mean"].ratio for score in scores]
+    shares = [score.unsafe_share for score in scores if score.unsafe_share is not None]
     return Overall(
         label,
         len(scores),
@@ -233,10 +191,12 @@ def _overall(label: str, played: Sequence[Standing]) -> Overall:
         geometric_mean([score.mean.ratio for score in scores]),
         geometric_mean([score.q99.ratio for score in scores]),
         geometric_mean(unsafe),
+        float(np.mean(shares)) if shares else None,
         sum(score.mean.better for score in scores),
         sum(score.mean.worse for score in scores),
         _worst({one.task.entry.name: one.scores[label].mean.ratio for one in played}),
         _worst({one.task.entry.name: one.scores[label].q99.ratio for one in played}),
+        _worst({one.task.entry.name: one.scores[label].unsafe_share for one in played}),
         geometric_mean([one.scores[label].mean.ratio for one in played if not one.at_limit]),
         _worst({one.task.entry.name: one.scores[label].mean.ratio for one in played if one.at_limit}),
     )
@@ -277,6 +237,7 @@ def standing_to_dict(one: Standing) -> dict[str, Any]:
         "specification": one.result.specification.to_dict(),
         "lower_bound": one.lower_bound,
         "lower_class": one.lower_class,
+        "equal_randomisation": one.equal._asdict(),
         "policies": {label: _score_to_dict(score) for label, score in one.scores.items()},
         "cannot_play": dict(one.task.cannot),
     }
@@ -292,4 +253,5 @@ def _score_to_dict(score: Score) -> dict[str, Any]:
         },
         "over_lower_bound": score.over_lower_bound,
         "slope_over_lower_bound": score.slope_over_lower_bound,
+        "unsafe_share": score.unsafe_share,
     }

@@ -1,4 +1,4 @@
-"""The arena's report: the leaderboard, the pictures, and a table for every instance."""
+"""The arena's report: ranks by size, and for each size a leaderboard, pictures, and a table for every instance."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def write_report(arena: Arena, folder: Path) -> Path:
     """Draw the pictures and write the page."""
     return write_page(
         folder / "index.html", "arena.html", seed=arena.settings.seed, seconds=arena.seconds, arena=arena,
-        rounds=sum(one.result.trials * one.task.horizon * len(one.scores) for one in arena.standings),
-        pictures=draw_all(arena.standings, arena.leaderboard, folder / "figures"), limit_mark=LIMIT_MARK,
+        rounds=sum(one.result.trials * one.task.units * len(one.scores) for one in arena.standings),
+        pictures=draw_all(arena.boards, folder / "figures"), limit_mark=LIMIT_MARK,
         wide_mark=WIDE_MARK, show_means=show_means, speeds=_speeds(arena),
     )  # fmt: skip
 

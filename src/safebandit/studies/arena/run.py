@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,6 @@ from safebandit.files import write_text
 from safebandit.simulation.execution import Progress, part_of
 from safebandit.simulation.simulate import Policies, at_least
 from safebandit.studies.arena.leaderboard import (
-    CONFIDENCE,
-    RESAMPLES,
-    RESAMPLING_SEED,
     Overall,
     Standing,
     judge,
@@ -24,36 +23,65 @@ from safebandit.studies.arena.leaderboard import (
     overall_to_dict,
     standing_to_dict,
 )
-from safebandit.studies.arena.plan import BASELINE, ArenaSettings, make_plan
+from safebandit.studies.arena.plan import BASELINE, ArenaSettings, make_plan, read_settings
+from safebandit.studies.arena.resampling import CONFIDENCE, RESAMPLES, RESAMPLING_SEED
 from safebandit.studies.play import play_or_load
 from safebandit.studies.saved import SavedResults, Say
 from safebandit.version import __version__
 
 
 @dataclass(frozen=True)
-class Arena:
-    """What an arena came to: a standing per instance, the leaderboard over all, and whether it was interrupted."""
+class Board:
+    """What an arena came to at one size: a standing per instance, and the leaderboard over all of them."""
 
-    settings: ArenaSettings
+    units: int
     policies: list[str]
     standings: list[Standing]
-    seconds: float
-    interrupted: bool = False
 
-    @property
+    @cached_property
     def leaderboard(self) -> list[Overall]:
         """The policies over all instances, by mean rank."""
         return overall(self.standings, self.policies)
 
+    @property
+    def unplayed(self) -> dict[str, str]:
+        """The policies that played no instance, and why."""
+        first = self.standings[0].task.cannot
+        return {row.policy: first[row.policy] for row in self.leaderboard if not row.instances}
+
     def to_dict(self) -> dict[str, Any]:
-        """Every number of the tables, and all that is needed to run it again; the same bytes for the same seed."""
+        """Every number of the tables of this size."""
         return {
-            "version": __version__,
-            "settings": {**self.settings.__dict__, "policies": self.policies},
-            "interrupted": self.interrupted,
-            "method": {"confidence": CONFIDENCE, "resamples": RESAMPLES, "resampling_seed": RESAMPLING_SEED},
+            "units": self.units,
             "leaderboard": [overall_to_dict(row) for row in self.leaderboard],
             "instances": [standing_to_dict(one) for one in self.standings],
+        }
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What an arena came to: a board per size, smallest first, and whether it was interrupted."""
+
+    settings: ArenaSettings
+    policies: list[str]
+    boards: list[Board]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The standings of all sizes."""
+        return [one for board in self.boards for one in board.standings]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every number of the tables, and all that is needed to run it again; the same bytes for the same seed."""
+        settings = {**self.settings.__dict__, "units": list(self.settings.units), "policies": self.policies}
+        return {
+            "version": __version__,
+            "settings": settings,
+            "interrupted": self.interrupted,
+            "method": {"confidence": CONFIDENCE, "resamples": RESAMPLES, "resampling_seed": RESAMPLING_SEED},
+            "sizes": [board.to_dict() for board in self.boards],
         }
 
     def write(self, folder: str | Path) -> Path:
@@ -69,9 +97,9 @@ def run_arena(
     instances: Sequence[str] = (),
     policies: Policies | None = None,
     *,
+    units: int | Sequence[int] | None = None,
     baseline: str = BASELINE,
-    horizon: int | None = None,
-    trials: int | None = None,
+    trials: int | Sequence[int] | None = None,
     seed: int = 1,
     quick: bool = False,
     out: str | Path | None = None,
@@ -82,28 +110,31 @@ def run_arena(
 ) -> Arena:
     """Play policies on the collection, or on some of its instances, in pairs, and compare them with the baseline.
 
-    All policies of the catalogue play unless some are named. With `out`, results are kept in its folder `runs` and
-    not played again; `say` is told of those that are, as other sources made them or they have another seed or horizon.
-    Ctrl-C keeps the instances that were finished.
+    They play at every size of `units`, from 36 to 50,000 unless some are named, and so many `trials`: one number, or
+    one per size. All policies of the catalogue play
+    unless some are named, but for those that are not made for a size. With `out`, results are kept in its folder
+    `runs`, by size, and not played again; `say` is told of those that are, as other sources made them or they have
+    another seed. Ctrl-C keeps the instances that were finished.
 
-    >>> arena = run_arena(["dominated-two"], ["docb"], horizon=200, trials=5)
-    >>> sorted(row.policy for row in arena.leaderboard)
-    ['docb', 'tsbu']
+    >>> arena = run_arena(["dominated-two"], ["docb"], units=[36, 100], trials=5)
+    >>> [(board.units, sorted(row.policy for row in board.leaderboard)) for board in arena.boards]
+    [(36, ['docb', 'tsbu']), (100, ['docb', 'tsbu'])]
     """
     began = time.perf_counter()
-    settings = ArenaSettings(baseline, horizon, trials, seed, quick)
+    settings = read_settings(units, baseline=baseline, trials=trials, seed=seed, quick=quick)
     tasks = make_plan(instances, policies, settings)
     if workers is not None:
         at_least("workers", workers, 1, "threads")
-    saved = SavedResults(None if out is None else Path(out) / "runs", say)
+    runs = None if out is None else Path(out) / "runs"
     done, total = 0, sum(task.simulation.rounds for task in tasks)
     standings: list[Standing] = []
     interrupted = False
     for task in tasks:
         try:
             result = play_or_load(
-                task.simulation, seed=seed, saved=saved, workers=workers, executor=executor,
-                progress=part_of(progress, done, total, task.entry.name),
+                task.simulation, seed=seed, workers=workers, executor=executor,
+                saved=SavedResults(None if runs is None else runs / str(task.units), say),
+                progress=part_of(progress, done, total, f"{task.units:,} units, {task.entry.name}"),
             )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
@@ -116,7 +147,12 @@ def run_arena(
     if not standings:
         raise KeyboardInterrupt("interrupted before any instance was finished")
     labels = [*tasks[0].policies, *tasks[0].cannot]
-    arena = Arena(settings, labels, standings, time.perf_counter() - began, interrupted)
+    arena = Arena(settings, labels, _boards(standings, labels), time.perf_counter() - began, interrupted)
     if out is not None:
         arena.write(out)
     return arena
+
+
+def _boards(standings: Sequence[Standing], labels: list[str]) -> list[Board]:
+    by_size = itertools.groupby(standings, key=lambda one: one.task.units)
+    return [Board(units, labels, list(at_size)) for units, at_size in by_size]
