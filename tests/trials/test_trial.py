@@ -871,3 +871,15 @@ def test_an_amended_policy_is_kept_whole_too():
 def test_units_that_cannot_be_planned_are_refused(units, words):
     with pytest.raises(TrialError, match=words):
         Trial(ARMS, 0.3, seed=1, units=units)
+
+
+def test_the_log_has_the_numbers_that_a_policy_looks_at_itself():
+    trial = Trial(ARMS, 0.3, "safe-ids", seed=1)
+    seen = trial.explain()
+    trial.ask()
+    own = trial.log[-1].content["own"]
+    assert own == {
+        column: {view.arm: view.own[column] for view in seen.arms}
+        for column in ("expected cost", "lesson", "chance best")
+    }
+    assert trial.verify().holds

@@ -156,12 +156,14 @@ def _print_decision(event: Event, settings: Settings) -> None:
     print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
     print_plain(f"why: {content['why']}")
     bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]
-    numbers = ("reward index", *bounds, "propensity")
+    own = content.get("own", {})
+    numbers = ("reward index", *bounds, *own, "propensity")
     table = plain_table(["arm", "permissible", "free", *numbers], right=numbers)
     for name in (arm for arm in settings.arms if arm in content["arms"]):
         seen = content["arms"][name]
         flags = ("yes" if seen[flag] else "no" for flag in ("permissible", "available"))
-        indices = (seen["reward_index"], *seen["risk_index"], seen["propensity"])
+        others = (values[name] for values in own.values())
+        indices = (seen["reward_index"], *seen["risk_index"], *others, seen["propensity"])
         add(table, name, *flags, *(figure(value) for value in indices))
     print_plain(table)
     print_plain(f"propensities: {content['propensities']}; that none is given: {content['held_propensity']:g}")

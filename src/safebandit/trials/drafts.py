@@ -71,9 +71,13 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
         }
         for i, name in enumerate(allocator.arms)
     }
+    own = {
+        column: dict(zip(allocator.arms, map(_number, values), strict=True)) for column, values in decision.own.items()
+    }
     return {
         "why": allocator.reason_of(decision),
         "arms": arms,
+        **({"own": own} if own else {}),
         "propensities": chances.how,
         "held_propensity": chances.held,
         "version": state.version,
