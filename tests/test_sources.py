@@ -14,7 +14,8 @@ GROUND = {"errors", "files", "sources", "version"}
 
 def imported_by(room):
     """The rooms that the files of a room import, itself included."""
-    return {name for file in (PACKAGE / room).rglob("*.py") for name in IMPORT.findall(file.read_text())}
+    files = list((PACKAGE / room).rglob("*.py")) or [PACKAGE / f"{room}.py"]
+    return {name for file in files for name in IMPORT.findall(file.read_text())}
 
 
 def test_what_a_simulation_imports_is_hashed():

@@ -40,6 +40,8 @@ MACHINE = {
     "version": Aim("safebandit --version", "s", 0.3),
     "two workers": Aim("two workers against one", "times", 1.7, at_least=True),
     "ask + tell": Aim("ask and tell, five arms", "us", 100.0),
+    "safe-ids": Aim("a unit of safe-ids, five arms, 400 units", "us", 20.0),
+    "safe-ids, 20 arms": Aim("a unit of safe-ids, twenty arms, 400 units", "us", 100.0),
     "peak memory": Aim("peak memory of the drug-trial study", "MB", 400.0),
 }
 

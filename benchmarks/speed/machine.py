@@ -12,15 +12,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from safebandit.problems import Instance
 from safebandit.simulation.simulate import simulate
 from safebandit.trials.trial import Trial
 from safebandit.version import __version__
-from speed.problems import drug_trial
+from speed.problems import drug_trial, many_arms
 from speed.size import Size
 from speed.spread import Spread
 
 COMMAND = (sys.executable, "-c", "from safebandit.cli import main; main()")
 STUDY_HORIZON = 50_000
+TRIAL_UNITS = 400
 # In a small process between, because the system counts the peak of the process that started another to the other's.
 PEAK_OF = """
 import resource, subprocess, sys
@@ -79,6 +81,11 @@ def figures(size: Size) -> Iterator[tuple[str, Spread]]:
     yield "two workers", _repeated(lambda: _speedup(size.workers_trials), size.repeats)
     with one_core():
         yield "ask + tell", _ask_tell(size.asks)
+        yield "safe-ids", _repeated(lambda: _unit_of_safe_ids(drug_trial(), size.workers_trials), size.repeats)
+        yield (
+            "safe-ids, 20 arms",
+            _repeated(lambda: _unit_of_safe_ids(many_arms(20), size.workers_trials), size.repeats),
+        )
     yield "peak memory", Spread.of([_peak_megabytes(size.study_trials)])
 
 
@@ -112,6 +119,13 @@ def _speedup(trials: int) -> float:
         simulate(drug_trial(), ["docb", "tsbu"], horizon=STUDY_HORIZON, trials=trials, workers=workers)
         seconds.append(time.perf_counter() - began)
     return seconds[0] / seconds[1]
+
+
+def _unit_of_safe_ids(instance: Instance, trials: int) -> float:
+    """Microseconds of processor time of a unit in the simulator."""
+    began = time.process_time()
+    simulate(instance, "safe-ids", horizon=TRIAL_UNITS, trials=trials, workers=1)
+    return 1e6 * (time.process_time() - began) / (TRIAL_UNITS * trials)
 
 
 def _ask_tell(count: int) -> Spread:

@@ -40,6 +40,7 @@ from .core.indices import upper as upper
 from .core.indices import width as width
 from .core.policies import HOLD as HOLD
 from .core.policies import DoublyOptimistic as DoublyOptimistic
+from .core.policies import EqualRandomisation as EqualRandomisation
 from .core.policies import InformationDirected as InformationDirected
 from .core.policies import Policy as Policy
 from .core.policies import PolicyMixture as PolicyMixture
@@ -48,6 +49,7 @@ from .core.policies import bwcr as bwcr
 from .core.policies import decide as decide
 from .core.policies import docb as docb
 from .core.policies import empirical_kl as empirical_kl
+from .core.policies import equal as equal
 from .core.policies import joint_dirichlet as joint_dirichlet
 from .core.policies import joint_kl as joint_kl
 from .core.policies import joint_ts as joint_ts
@@ -67,6 +69,7 @@ from .core.policies.choice import largest_written as largest_written
 from .errors import AccessError as AccessError
 from .errors import BadValueError as BadValueError
 from .errors import ConflictError as ConflictError
+from .errors import DamagedError as DamagedError
 from .errors import ExecutorError as ExecutorError
 from .errors import InstanceError as InstanceError
 from .errors import NotFoundError as NotFoundError
@@ -86,6 +89,8 @@ from .simulation.simulate import extend as extend
 from .simulation.simulate import rerun as rerun
 from .simulation.simulate import simulate as simulate
 from .simulation.study import Study as Study
+from .studies.recommend import Recommendation as Recommendation
+from .studies.recommend import recommend as recommend
 from .trials.rehearsal import rehearse as rehearse
 from .trials.trial import Trial as Trial
 from .version import __version__ as __version__

@@ -9,9 +9,9 @@ from pathlib import Path
 import numba
 import numpy as np
 
-# The room of all compiled code, and the rooms that have a part in a simulation.
+# The room of all compiled code, and the rooms that have a part in a simulation, with how arms are told apart.
 _FORMULAS = ("core",)
-_SIMULATION = ("core", "problems", "simulation")
+_SIMULATION = ("core", "names", "problems", "simulation")
 
 
 @functools.cache
@@ -33,6 +33,6 @@ def _hash_of(rooms: tuple[str, ...], versions: str) -> str:
     digest = hashlib.sha256(versions.encode())
     package = Path(__file__).parent
     for room in rooms:
-        for source in sorted((package / room).rglob("*.py")):
+        for source in sorted((package / room).rglob("*.py")) or [package / f"{room}.py"]:
             digest.update(source.relative_to(package).as_posix().encode() + source.read_bytes())
     return digest.hexdigest()[:16]

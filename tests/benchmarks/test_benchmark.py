@@ -17,7 +17,7 @@ from bench import MARKED, options_from
 from instructions import collected
 from safebandit.simulation.simulate import simulate
 from speed import limit, report
-from speed.goals import as_share, judge
+from speed.goals import MACHINE, as_share, judge
 from speed.kept import Run, changes, previous, read
 from speed.limit import BareLoop, played_arms
 from speed.problems import SEED, drug_trial, many_arms
@@ -58,7 +58,7 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     ]  # fmt: skip
     assert all(each["pairs"] == size["service_pairs"] // 16 * 16 and each["p50"] <= each["p99"] for each in run.service)
     assert len(run.growth) == 2
-    assert set(run.machine) == {"cold start", "warm start", "version", "two workers", "ask + tell", "peak memory"}
+    assert set(run.machine) == set(MACHINE)
     for ending in (".txt", ".png", ".svg"):
         assert (tmp_path / f"bench-tiny{ending}").stat().st_size > 1_000
     assert done.stdout.startswith((tmp_path / "bench-tiny.txt").read_text(encoding="utf-8"))

@@ -10,10 +10,10 @@ from safebandit.cli.flags import RULES
 
 # A value for every flag that a pair needs.
 VALUES = {
-    "--instance": "drug-trial", "--mu": ".3,.5", "--nu": ".1,.2", "--correlation": "0.1", "--arms": "a,b",
+    "--instance": "drug-trial", "--mu": ".3,.5", "--nu": ".1,.2", "--correlation": "0.1", "--arms": "2",
     "--risks": "tox", "--data": "past.csv", "--columns": "arm=dose", "--missing-risk": "drop", "--alpha": ".3",
     "--data-missing-risk": "drop", "--seed": "1", "--workers": "1", "--dask": "local", "--out": "out",
-    "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
+    "--prior": "ordered", "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
 }  # fmt: skip
 MEANS, NAMED, DATA = "--mu --nu", "--instance", "--data"
 # What is given, and which flags it refuses.
@@ -27,6 +27,12 @@ REFUSED = {
         "": "--nu --correlation --arms --risks --columns --missing-risk --alpha --allow-infeasible",
     },
     "bounds": {NAMED: "--mu --nu --risks", "": "--nu --risks"},
+    "recommend": {
+        NAMED: f"--arms --prior --mu --nu --correlation --risks {DATA} --columns --missing-risk",
+        MEANS: f"--arms --prior {NAMED} {DATA} --columns --missing-risk",
+        DATA: f"--arms --prior {NAMED} --mu --nu --correlation",
+        "": "--nu --correlation --risks --columns --missing-risk",
+    },
     "arena": {"--list": "--seed --workers --dask --out --json"},
     "paper": {"--list": "--seed --workers --dask --out"},
     "trial rehearse t": {

@@ -9,12 +9,12 @@ import numpy as np
 from scipy import stats
 
 from safebandit import Instance, instance_by_name
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, new_memory, quantity
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, quantity
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
-from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, state_of
+from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, memory_for, state_of
 from safebandit.core.laws import draw
-from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare, sizes
+from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.searches.bounds import exceeds, line, near
 from safebandit.core.searches.interface import find
@@ -40,8 +40,7 @@ class Bench:
         self.policy = ready(policy, names, self.limits, when_none, [0.0] * count if risks is None else risks)
         self.kernels = kernels_for(self.policy)
         streams = trial_streams(seed, 0, count)
-        own = sizes(self.policy, count, len(self.limits))
-        self.memory = new_memory(streams.keys[None], streams.policy.copy(), self.limits, own)
+        self.memory = memory_for(self.policy, streams.keys[None], streams.policy.copy(), self.limits)
         self.unknown = np.full(1 + len(self.limits), math.nan)
         self.begin()
 
@@ -121,7 +120,7 @@ class Bench:
 
     def columns(self):
         table = self.memory.table["value"]
-        return table[:, PERMISSIBLE], table[:, INDEX], table[:, CHANCE], table[:, RISKS:]
+        return table[:, PERMISSIBLE], table[:, INDEX], table[:, CHANCE], table[:, RISKS : RISKS + len(self.limits)]
 
     def gate(self, t):
         """The first arm's lower risk index, and whether it permits."""
@@ -200,7 +199,7 @@ def simulated(policy, instance, horizon, seed, trial=0, *, before=None, costs=No
     count, risks = len(instance.mu), len(instance.limits)
     policy = ready(policy, instance.arms, instance.limits, risks=instance.nu)
     search, random = search_for(policy), trial_streams(seed, trial, count)
-    memory = new_memory(random.keys[None], random.policy.copy(), instance.limits, sizes(policy, count, risks))
+    memory = memory_for(policy, random.keys[None], random.policy.copy(), instance.limits)
     times = np.arange(1, horizon + 1) if checkpoints is None else np.array(checkpoints)
     outcomes, out = np.zeros((1, count), STATE), empty_trials(1, len(times), count, risks)
     outcomes[0] = random.arms

@@ -121,7 +121,7 @@ def test_no_address_has_the_id_of_a_unit(connect):
 
 
 def test_everything_else(connect):
-    live = new_trial(connect(), title="A title")
+    live = new_trial(connect(), title="A title", units=36)
     first, second = live.ask(1), live.ask()
     assert (first.id, len(second.id)) == ("1", 32)
     live.tell(1, reward=1, risk=1)

@@ -642,7 +642,7 @@ def test_recomputing_finds_an_arm_that_was_given_against_the_policy(policy):
     found = forgery.verify()
     assert (found.failed, found.events) == (event.number, event.number - 1)
     assert "arm differ" in found.problem
-    assert trial.verify(expected=found.hash).failed == len(trial.log)
+    assert trial.verify(expected=found.hash).after == len(trial.log) - found.events
 
 
 def test_recomputing_finds_an_arm_given_where_the_policy_held():
@@ -837,3 +837,37 @@ def test_kl_indices_see_the_numbers_themselves():
     assert view.mean_risk == pytest.approx(values.mean())
     assert view.risk_index == pytest.approx(kl_lower(values.mean(), math.log(301) / 300), abs=1e-9)
     assert view.reward_index == pytest.approx(kl_upper(0.5, math.log(301) / 300), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "policy"),
+    [
+        ({"units": 400}, "safe-ids:odds=0.1,confidence=0.95,units=400"),
+        ({}, "safe-ids:odds=0.1,confidence=0.95,units=400"),
+        ({"units": 2_000}, "safe-ids:odds=0.5,confidence=0.99,units=2000"),
+        ({"units": 50_000}, "joint-dirichlet"),
+        ({"units": 400, "policy": "tsbu"}, "tsbu"),
+        ({"units": 400, "policy": "safe-ids:odds=0.3,units=36"}, "safe-ids:odds=0.3,confidence=0.95,units=36"),
+        (
+            {"units": 400, "policy": "safe-ids:when_none=#1"},
+            "safe-ids:odds=0.1,confidence=0.95,units=400,when_none=low",
+        ),
+    ],
+)
+def test_a_policy_is_kept_with_all_that_follows_from_planned_units(given, policy):
+    trial = Trial(ARMS, 0.3, given.pop("policy", None), seed=1, **given)
+    assert trial.settings.policy == policy
+    assert trial.log[0].content["settings"]["policy"] == policy
+    assert Trial.from_json(trial.to_json()).settings == trial.settings
+
+
+def test_an_amended_policy_is_kept_whole_too():
+    trial = Trial(ARMS, 0.3, "tsbu", seed=1)
+    trial.amend(policy="safe-ids:units=36", reason="smaller")
+    assert trial.settings.policy == "safe-ids:odds=0.1,confidence=0.95,units=36"
+
+
+@pytest.mark.parametrize(("units", "words"), [(0, "units must lie between 1 and"), ("many", "units"), (2.5, "units")])
+def test_units_that_cannot_be_planned_are_refused(units, words):
+    with pytest.raises(TrialError, match=words):
+        Trial(ARMS, 0.3, seed=1, units=units)

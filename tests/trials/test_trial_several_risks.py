@@ -121,7 +121,10 @@ def test_why_says_which_risk_forbids_an_arm():
         bound = kl_lower(1.0, math.log(2 * 61) / view.plays)
         assert view.risk_index[j] == pytest.approx(bound, abs=1e-9)
         assert view.risk_index[1 - j] == 0.0
-        assert view.why == f'not permissible: lower index {bound:.4g} of risk "{RISKS[j]}" is above its alpha {alpha:g}'
+        assert (
+            view.why
+            == f'not permissible: lower risk index {bound:.4g} of risk "{RISKS[j]}" is above its alpha {alpha:g}'
+        )
     assert whys["placebo"].chosen
     text = str(trial.explain())
     assert "round 61, alpha 0.3, 0.2: placebo" in text
@@ -138,7 +141,7 @@ def test_a_trial_holds_when_every_arm_has_a_risk_too_many():
     both = two_risks(alpha=(0.05, 0.05))
     while not (answer := both.ask()).held:
         both.tell(answer.id, reward=1, risk=(1, 1))
-    assert " and lower index" in both.explain().arms[0].why
+    assert " and lower risk index" in both.explain().arms[0].why
 
 
 @pytest.mark.parametrize("policy", ["docb", "tsbu"])

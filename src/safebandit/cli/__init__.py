@@ -14,6 +14,7 @@ from safebandit.cli.catalogue import instances, policies
 from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
+from safebandit.cli.recommend import recommend
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.serve import serve
 from safebandit.cli.simulate import simulate
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, bounds, paper, arena, policies, instances, serve):
+for command in (simulate, show, extend, rerun, recommend, bounds, paper, arena, policies, instances, serve):
     app.command(cls=Command)(command)
 app.add_typer(trial_app, name="trial")
 app.add_typer(key)

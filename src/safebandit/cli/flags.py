@@ -49,6 +49,14 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         Needs(("allow_infeasible",), (("mu",), ("data",), ("instance", "alpha"))),
     ),
     "bounds": (*_SOURCES, _OF_MEANS, Needs(("risks",), (("mu",),))),
+    "recommend": (
+        *_SOURCES,
+        # Given truths have their own arms.
+        *(Without(("arms", "prior"), (source,)) for source in ("instance", "mu", "data")),
+        Needs(("nu", "correlation"), (("mu",),)),
+        _OF_DATA,
+        Needs(("risks",), (("mu",), ("data",))),
+    ),
     "arena": (_ONLY_LISTED,),
     "paper": (_ONLY_LISTED,),
     "trial rehearse": (

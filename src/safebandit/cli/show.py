@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from safebandit.simulation.results import Result
 
 WIDE = 150
+# Fewer rounds than these are counted by thousands, so that the bar moves.
+FEW_ROUNDS = 100_000_000
 STATISTICS = {
     "mean": "mean",
     "se": "s.e.",
@@ -65,10 +67,10 @@ def progress_bar() -> Iterator[Tell]:
         task = bar.add_task("simulating", total=None)
 
         def tell(step: Step) -> None:
-            million = 1e6
+            word, size = ("million", 1e6) if step.total >= FEW_ROUNDS else ("thousand", 1e3)
             bar.update(
-                task, description=f"{step.what} (million rounds)", completed=math.ceil(step.done / million),
-                total=math.ceil(step.total / million),
+                task, description=f"{step.what} ({word} rounds)", completed=math.ceil(step.done / size),
+                total=math.ceil(step.total / size),
             )  # fmt: skip
 
         yield tell

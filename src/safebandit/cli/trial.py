@@ -58,6 +58,9 @@ def new(
     ] = "harm",
     title: Annotated[str, typer.Option(help="A line for people.")] = "",
     ids: Annotated[str, Ids] = "",
+    units: Annotated[
+        int | None, typer.Option(help="How many units are planned: policies are chosen and set by it.")
+    ] = None,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -70,7 +73,7 @@ def new(
         from safebandit.trials.texts import check_name
     settings = Settings.read(
         names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
-        policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost, title=title, ids=ids,
+        policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost, title=title, ids=ids, units=units,
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)

@@ -1,9 +1,10 @@
 """What Beta posteriors say of the best safe arm: who it is, what each arm costs, and what each would teach.
 
-Priors are flat, and a risk also has a point of mass at its limit, which is safe; given the data all means are
-independent. Write P_k for the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k)
-for that of its reward where 0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if
-there are none, and Y for the largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
+The prior of a mean reward is flat. That of a risk is Beta(1, b), by which an arm is as likely safe as not before any
+unit is known, with a point of mass at its limit, which is safe. Given the data all means are independent. Write P_k for
+the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k) for that of its reward where
+0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if there are none, and Y for the
+largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
 
     its chance to be the best safe arm   P_k * integral of g_k * product of F_j over j other than k
     its cost, max(best - reward, Y, 0)   Y + (M - reward - Y)_+, because Y is never negative
@@ -12,6 +13,10 @@ there are none, and Y for the largest excess of a risk of k over its limit, 0 if
 All are integrals over one variable of products of the laws of single arms, and no draw is needed. A law is a table on
 an even grid of logits as wide as the posterior; all laws meet on a common grid that steps as finely as the narrowest
 posterior there. On logits Beta densities fade on both sides, so that the trapezoid rule is nearly exact.
+
+Measured against finer integrals on 60 random states of up to 10^6 plays beside none: chances to be best are right to
+1e-4, lessons to 0.2 % (of the largest, where they are below a thousandth of it), costs to 0.6 % with one risk and to
+2.5 % with several.
 """
 
 from __future__ import annotations
@@ -22,31 +27,20 @@ from typing import NamedTuple
 import numpy as np
 
 from safebandit.core.arms import Numbers
-from safebandit.core.bernoulli import binomial_pmf, binomial_tail, point_mass
+from safebandit.core.bernoulli import binomial_pmf, binomial_tail
+from safebandit.core.beta_tables import LAST, POINTS, Laws, look_up, new_laws, reach_of, tabulate
 from safebandit.core.dispatch import compiled, inlined
 
-# How many points a table has, and how many deviations, or powers of e in a tail that fades as slowly, it reaches.
-POINTS = 24
-REACH = 5.0
-TAIL = 9.0
 # Where an integral over the excess of a risk is computed, on [-1, 1], and its weights: Gauss and Legendre's.
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 # Excesses of a smaller chance cost nothing; answers of a smaller one are not asked what they would mean.
 NEGLIGIBLE = 1e-9
 UNHEARD_OF = 1e-12
-LEAST = 1e-300
-
-
-class Laws(NamedTuple):
-    """Tables of Beta laws, one per row: the first logit, the step, and at each point its value, the chance to lie below
-    it and the density per step.
-    """
-
-    first: Numbers
-    step: Numbers
-    value: Numbers
-    below: Numbers
-    density: Numbers
+# Of a smaller limit the prior is that of this one.
+LOWEST_LIMIT = 1e-3
+LEAST = 1e-100
+# The widest step of the common grid.
+WIDEST = 0.6
 
 
 class Beliefs(NamedTuple):
@@ -58,81 +52,40 @@ class Beliefs(NamedTuple):
     lesson: Numbers
 
 
-class Risks(NamedTuple):
-    """Of each arm: the chance to be safe; per risk its mean, and its mean over truths in which the arm is safe, and no
-    more than its chance there; and the excess over the limits, as places with weights that add up to 1 - safe.
+class Means(NamedTuple):
+    """Of each arm: the chance to be safe; the means of its reward and risks; of each risk the mean over truths in which
+    the arm is safe, times `safe`; and its excess over the limits, as places with weights that add up to 1 - safe.
     """
 
     safe: Numbers
-    mean: Numbers
-    mean_safe: Numbers
+    means: Numbers
+    if_safe: Numbers
     excess: Numbers
     weight: Numbers
 
 
 class Places(NamedTuple):
-    """The common grid: logits and their values; and per place and arm the chance to lie below, the density, the chance
-    F not to be better and safe, and the mean reward and risks given that.
+    """The common grid: logits and their values, the product of F over all arms and the slope of its logarithm; and per
+    place and arm the chance to lie below, the density, 1 / F, the slope of log F, and the arm's means given F.
     """
 
     logit: Numbers
     value: Numbers
+    everyone: Numbers
+    rate: Numbers
     below: Numbers
     density: Numbers
-    not_better: Numbers
-    reward: Numbers
-    risk: Numbers
+    inverse: Numbers
+    own_rate: Numbers
+    means: Numbers
 
 
-@compiled
-def new_laws(rows: int) -> Laws:
-    """Room for so many tables."""
-    shape = (rows, POINTS)
-    return Laws(np.empty(rows), np.empty(rows), np.empty(shape), np.empty(shape), np.empty(shape))
+class Sums(NamedTuple):
+    """Over answers to who the best safe arm is: their chances, and by arm the moves of means and their squares."""
 
-
-@compiled
-def tabulate(laws: Laws, row: int, a: float, b: float) -> None:
-    """Write the table of Beta(a, b). Its density on logits is x^a (1-x)^b / B(a, b), of slope a - (a+b) x per density.
-
-    The chance to lie below is summed up by the trapezoid rule with its correction by slopes, of the fourth order.
-    """
-    deviation, middle = math.sqrt(1.0 / a + 1.0 / b), math.log(a / b)
-    first = middle - max(REACH * deviation, TAIL / a)
-    step = (middle + max(REACH * deviation, TAIL / b) - first) / (POINTS - 1)
-    highest = -a * math.log1p(b / a) - b * math.log1p(a / b)
-    total, before, slope_before = 0.0, 0.0, 0.0
-    for i in range(POINTS):
-        logit = first + i * step
-        odds_against = math.exp(-logit)
-        value, log_value = 1.0 / (1.0 + odds_against), -math.log1p(odds_against)
-        density = step * math.exp(a * log_value + b * (log_value - logit) - highest)
-        slope = density * (a - (a + b) * value) * step
-        if i > 0:
-            total += 0.5 * (before + density) + (slope_before - slope) / 12.0
-        laws.value[row, i], laws.below[row, i], laws.density[row, i] = value, total, density
-        before, slope_before = density, slope
-    for i in range(POINTS):
-        laws.below[row, i] /= total
-        laws.density[row, i] /= total
-    laws.first[row], laws.step[row] = first, step
-
-
-@inlined
-def look_up(laws: Laws, row: int, logit: float) -> tuple[float, float]:
-    """The chance to lie below a logit and the density there, by the cubic that has the table's values and slopes."""
-    place = (logit - laws.first[row]) / laws.step[row]
-    if not place > 0.0:
-        return 0.0, 0.0
-    if place >= POINTS - 1:
-        return 1.0, 0.0
-    i = int(place)
-    x = place - i
-    rise = laws.below[row, i + 1] - laws.below[row, i]
-    left, right = laws.density[row, i], laws.density[row, i + 1]
-    cubic, square = left + right - 2.0 * rise, 3.0 * rise - 2.0 * left - right
-    below = laws.below[row, i] + x * (left + x * (square + x * cubic))
-    return below, (left + x * (2.0 * square + 3.0 * x * cubic)) / laws.step[row]
+    chance: Numbers
+    moves: Numbers
+    squares: Numbers
 
 
 @compiled
@@ -141,22 +94,48 @@ def weigh(rewards: Numbers, risks: Numbers, limits: Numbers, odds: float) -> Bel
     risks; `odds` are the prior odds that a risk is exactly at its limit.
     """
     arms = rewards.shape[0]
-    beliefs = Beliefs(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms))
-    side = _weigh_risks(risks, limits, odds)
+    known = _weigh_risks(risks, limits, odds)
     laws = new_laws(arms)
     for k in range(arms):
+        known.means[k, 0] = (rewards[k, 1] + 1.0) / (rewards[k, 0] + 2.0)
         tabulate(laws, k, rewards[k, 1] + 1.0, rewards[k, 0] - rewards[k, 1] + 1.0)
-    places = _meet(laws, rewards, side)
-    _weigh_arms(laws, rewards, side, places, beliefs)
-    return beliefs
+    places = _meet(laws, rewards, known)
+    best, cost = np.empty(arms), np.empty(arms)
+    given, sums = np.empty(known.means.shape), Sums(np.zeros(1), np.zeros(known.means.shape), np.zeros(arms))
+    others, slope, ahead = np.empty(places.logit.size), np.empty(places.logit.size), np.empty(places.logit.size)
+    none = 1.0
+    for k in range(arms):
+        none *= 1.0 - known.safe[k]
+        for i in range(others.size):
+            others[i] = places.everyone[i] * places.inverse[i, k]
+            slope[i] = others[i] * (places.rate[i] - places.own_rate[i, k])
+        best[k] = _condition(k, rewards, known, places, others, slope, given)
+        _add_answer(best[k], given, known, sums)
+        direct = _run_ahead(k, places, others, slope, ahead)
+        spent = known.safe[k] * direct + _cost_of_excess(k, laws, known, places, others, ahead)
+        # Rounding may leave a cost of nothing a little below 0; NaN stays.
+        cost[k] = 0.0 if spent < 0.0 else spent
+    _condition_on_none(known, given)
+    _add_answer(none, given, known, sums)
+    return Beliefs(known.safe, best, cost, _lessons(sums))
+
+
+@inlined
+def prior_failures(limit: float) -> float:
+    """The b of a risk's prior Beta(1, b), by which it is as likely above its limit as not; 1 from a limit of 1/2 on.
+
+    >>> prior_failures(0.5), round(prior_failures(0.3), 3)
+    (1.0, 1.943)
+    """
+    return max(1.0, math.log(0.5) / math.log1p(-max(limit, LOWEST_LIMIT)))
 
 
 @compiled
-def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Risks:
+def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
     arms, count = risks.shape[:2]
-    side = Risks(
+    known = Means(
         np.ones(arms),
-        np.empty((arms, count)),
+        np.empty((arms, 1 + count)),
         np.empty((arms, count)),
         np.zeros((arms, _PLACES.size)),
         np.zeros((arms, _PLACES.size)),
@@ -165,29 +144,58 @@ def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Risks:
     for k in range(arms):
         for j in range(count):
             plays, harms, limit = risks[k, j, 0], risks[k, j, 1], limits[j]
-            mean = (harms + 1.0) / (plays + 2.0)
-            point = point_mass(harms, plays, limit, odds)
-            below = binomial_tail(harms + 1.0, plays + 1.0, limit)
+            b = prior_failures(limit)
+            n = plays + b
+            mean = (harms + 1.0) / (n + 1.0)
+            # The posterior odds of the point are the prior ones, by how much its density has grown.
+            density = n * binomial_pmf(harms, n - 1.0, limit)
+            after = odds * density / (b * (1.0 - limit) ** (b - 1.0))
+            point = after / (1.0 + after)
+            below = binomial_tail(harms + 1.0, n, limit)
             # E[X ; X <= limit] of X ~ Beta(a, b) is mean * P(X <= limit) - limit^a (1 - limit)^b / (B(a, b) (a + b)).
-            edge = limit * (1.0 - limit) * (plays + 1.0) * binomial_pmf(harms, plays, limit)
+            edge = limit * (1.0 - limit) * density
             safe[j] = point + (1.0 - point) * below
             points[j] = point
-            side.mean[k, j] = point * limit + (1.0 - point) * mean
-            side.mean_safe[k, j] = point * limit + (1.0 - point) * max(0.0, mean * below - edge / (plays + 2.0))
-            side.safe[k] *= safe[j]
-            tabulate(laws, j, harms + 1.0, plays - harms + 1.0)
+            known.means[k, 1 + j] = point * limit + (1.0 - point) * mean
+            known.if_safe[k, j] = point * limit + (1.0 - point) * max(0.0, mean * below - edge / (n + 1.0))
+            known.safe[k] *= safe[j]
+            if count > 1:
+                tabulate(laws, j, harms + 1.0, n - harms)
         for j in range(count):
-            side.mean_safe[k, j] *= side.safe[k] / max(safe[j], LEAST)
-        if 1.0 - side.safe[k] > NEGLIGIBLE:
-            _spread_excess(laws, points, limits, 1.0 - side.safe[k], side.excess[k], side.weight[k])
-    return side
+            known.if_safe[k, j] *= known.safe[k] / max(safe[j], LEAST)
+        unsafe = 1.0 - known.safe[k]
+        if unsafe > NEGLIGIBLE and count == 1:
+            _spread_one(risks[k, 0], limits[0], unsafe, known.excess[k], known.weight[k])
+        elif unsafe > NEGLIGIBLE:
+            _spread_excess(laws, points, limits, unsafe, known.excess[k], known.weight[k])
+    return known
+
+
+@compiled
+def _spread_one(risk: Numbers, limit: float, total: float, excess: Numbers, weight: Numbers) -> None:
+    """Places and weights of the excess of an arm's only risk: by its density, which saves the table."""
+    a, b = risk[1] + 1.0, risk[0] - risk[1] + prior_failures(limit)
+    first, last = reach_of(a, b)
+    low = max(0.0, 1.0 / (1.0 + math.exp(-first)) - limit)
+    high = max(0.0, 1.0 / (1.0 + math.exp(-last)) - limit)
+    mean, added = a / (a + b), 0.0
+    for i in range(_PLACES.size):
+        y = low + 0.5 * (1.0 + _PLACES[i]) * (high - low)
+        x = limit + y
+        density = math.exp((a - 1.0) * math.log(x / mean) + (b - 1.0) * math.log((1.0 - x) / (1.0 - mean)))
+        excess[i], weight[i] = y, _WEIGHTS[i] * density
+        added += weight[i]
+    # Beyond the reach of the law there is next to nothing.
+    scale = total / added if high > low else 0.0
+    for i in range(_PLACES.size):
+        weight[i] *= scale
 
 
 @compiled
 def _spread_excess(
     laws: Laws, points: Numbers, limits: Numbers, total: float, excess: Numbers, weight: Numbers
 ) -> None:
-    """Places and weights of the largest excess of an arm's risks over their limits, where there is one."""
+    """Places and weights of the largest excess of several risks of an arm over their limits, where there is one."""
     low, high = 0.0, 0.0
     for j in range(limits.size):
         low = max(low, laws.value[j, 0] - limits[j])
@@ -195,15 +203,15 @@ def _spread_excess(
     added = 0.0
     for i in range(_PLACES.size):
         y = low + 0.5 * (1.0 + _PLACES[i]) * (high - low)
-        product, hazard = 1.0, 0.0
+        # Of the largest excess: the chance to lie below y, and the density there, by the rule of products.
+        within, density = 1.0, 0.0
         for j in range(limits.size):
             x = limits[j] + y
             if x < 1.0:
-                below, density = look_up(laws, j, math.log(x / (1.0 - x)))
-                within = points[j] + (1.0 - points[j]) * below
-                product *= within
-                hazard += (1.0 - points[j]) * density / (x * (1.0 - x) * max(within, LEAST))
-        excess[i], weight[i] = y, _WEIGHTS[i] * 0.5 * (high - low) * product * max(0.0, hazard)
+                below, own = look_up(laws, j, math.log(x / (1.0 - x)))
+                below, own = points[j] + (1.0 - points[j]) * below, (1.0 - points[j]) * own / (x * (1.0 - x))
+                within, density = within * below, density * below + within * own
+        excess[i], weight[i] = y, _WEIGHTS[i] * 0.5 * (high - low) * density
         added += weight[i]
     # Beyond the reach of the tables there is next to nothing.
     scale = total / added if 2.0 * added > total else 0.0
@@ -215,8 +223,9 @@ def _spread_excess(
 def _common_grid(laws: Laws) -> Numbers:
     """Logits from the least to the greatest of all tables, each step as fine as the finest table there."""
     rows = laws.first.size
-    grid = np.empty(rows * (POINTS + 1) + 1)
+    last = (laws.first + (POINTS - 1) * laws.step).max()
     logit, size = laws.first.min(), 0
+    grid = np.empty(rows * (POINTS + 1) + int((last - logit) / WIDEST) + 2)
     while logit < math.inf:
         grid[size] = logit
         size += 1
@@ -225,119 +234,120 @@ def _common_grid(laws: Laws) -> Numbers:
             first, step = laws.first[k], laws.step[k]
             if first > logit:
                 after = min(after, first)
-            elif logit < first + (POINTS - 1.001) * step:
-                after = min(after, logit + step)
+            elif logit < first + LAST * step:
+                after = min(after, logit + min(step, WIDEST))
         logit = after
     return grid[:size]
 
 
 @compiled
-def _meet(laws: Laws, rewards: Numbers, side: Risks) -> Places:
+def _meet(laws: Laws, rewards: Numbers, known: Means) -> Places:
     logit = _common_grid(laws)
-    size, arms, count = logit.size, rewards.shape[0], side.mean.shape[1]
+    size, arms, count = logit.size, rewards.shape[0], known.if_safe.shape[1]
     shape = (size, arms)
     places = Places(
-        logit, np.empty(size), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape),
-        np.empty((size, arms, count)),
+        logit, np.empty(size), np.ones(size), np.zeros(size), np.empty(shape), np.empty(shape), np.empty(shape),
+        np.empty(shape), np.empty((size, arms, 1 + count)),
     )  # fmt: skip
     for i in range(size):
         places.value[i] = 1.0 / (1.0 + math.exp(-logit[i]))
         for k in range(arms):
             below, density = look_up(laws, k, logit[i])
-            n, safe = rewards[k, 0] + 2.0, side.safe[k]
-            mean = (rewards[k, 1] + 1.0) / n
-            rest = max(1.0 - safe * (1.0 - below), LEAST)
-            places.below[i, k], places.density[i, k], places.not_better[i, k] = below, density, rest
+            safe = known.safe[k]
+            not_better = max(1.0 - safe * (1.0 - below), LEAST)
+            inverse = 1.0 / not_better
+            rate = safe * density * inverse
+            places.below[i, k], places.density[i, k] = below, density
+            places.inverse[i, k], places.own_rate[i, k] = inverse, rate
+            places.everyone[i] *= not_better
+            places.rate[i] += rate
             # E[X ; X <= x] of X ~ Beta is mean * P(X <= x) less the density on logits over a + b.
-            places.reward[i, k] = mean - safe * density / (n * rest)
+            places.means[i, k, 0] = known.means[k, 0] - rate / (rewards[k, 0] + 2.0)
             for j in range(count):
-                places.risk[i, k, j] = (side.mean[k, j] - (1.0 - below) * side.mean_safe[k, j]) / rest
+                unsafe = known.means[k, 1 + j] - known.if_safe[k, j]
+                places.means[i, k, 1 + j] = (unsafe + below * known.if_safe[k, j]) * inverse
     return places
 
 
 @compiled
-def _weigh_arms(laws: Laws, rewards: Numbers, side: Risks, places: Places, beliefs: Beliefs) -> None:
-    size, arms = places.below.shape
-    count = side.mean.shape[1]
-    everyone, hazard = np.ones(size), np.zeros(size)
-    for i in range(size):
-        for k in range(arms):
-            everyone[i] *= places.not_better[i, k]
-            hazard[i] += side.safe[k] * places.density[i, k] / places.not_better[i, k]
-    others, slope, ahead = np.empty(size), np.empty(size), np.empty(size)
-    reward, risk = np.empty(arms), np.empty((arms, count))
-    beliefs.lesson[:] = 0.0
-    for k in range(arms):
-        for i in range(size):
-            others[i] = everyone[i] / places.not_better[i, k]
-            slope[i] = others[i] * (hazard[i] - side.safe[k] * places.density[i, k] / places.not_better[i, k])
-        beliefs.safe[k] = side.safe[k]
-        beliefs.best[k] = _condition(k, rewards, side, places, others, slope, reward, risk)
-        _add_lessons(beliefs.best[k], reward, risk, rewards, side, beliefs.lesson)
-        direct = _run_ahead(k, places, others, slope, ahead)
-        beliefs.cost[k] = side.safe[k] * direct + _cost_of_excess(k, laws, side, places, others, ahead)
-    none = 1.0
-    for k in range(arms):
-        none *= 1.0 - side.safe[k]
-    for k in range(arms):
-        reward[k] = (rewards[k, 1] + 1.0) / (rewards[k, 0] + 2.0)
-        for j in range(count):
-            risk[k, j] = (side.mean[k, j] - side.mean_safe[k, j]) / max(1.0 - side.safe[k], LEAST)
-    _add_lessons(none, reward, risk, rewards, side, beliefs.lesson)
-
-
-@compiled
 def _condition(
-    k: int,
-    rewards: Numbers,
-    side: Risks,
-    places: Places,
-    others: Numbers,
-    slope: Numbers,
-    reward: Numbers,
-    risk: Numbers,
+    k: int, rewards: Numbers, known: Means, places: Places, others: Numbers, slope: Numbers, given: Numbers
 ) -> float:
-    """The chance that arm k is the best safe arm; every arm's mean reward and risks, given that, are written."""
+    """The chance that arm k is the best safe arm; the means of every arm, given that, are written."""
     size, arms = places.below.shape
-    reward[:], risk[:, :] = 0.0, 0.0
+    quantities, safe = given.shape[1], known.safe[k]
+    given[:, :] = 0.0
     a, n = rewards[k, 1] + 1.0, rewards[k, 0] + 2.0
     total, value = 0.0, 0.0
     for i in range(size):
+        own = safe * places.density[i, k]
+        if own == 0.0:
+            continue
         left = places.logit[i] - places.logit[i - 1] if i > 0 else 0.0
         right = places.logit[i + 1] - places.logit[i] if i < size - 1 else 0.0
-        density = side.safe[k] * places.density[i, k] * others[i]
-        change = density * (a - n * places.value[i]) + side.safe[k] * places.density[i, k] * slope[i]
-        # The trapezoid rule, and its correction by slopes where steps differ.
-        weight = 0.5 * (left + right) * density + change * (right * right - left * left) / 12.0
-        if weight != 0.0:
-            total += weight
-            value += weight * places.value[i]
-            for j in range(arms):
-                reward[j] += weight * places.reward[i, j]
-                for m in range(risk.shape[1]):
-                    risk[j, m] += weight * places.risk[i, j, m]
+        x, lift = places.value[i], (right * right - left * left) / 12.0
+        # The trapezoid rule, and where steps differ its correction by slopes, those of the means included.
+        weight = own * (0.5 * (left + right) * others[i] + lift * (others[i] * (a - n * x) + slope[i]))
+        lift *= own * others[i]
+        total += weight
+        value += weight * x + lift * x * (1.0 - x)
+        for j in range(arms):
+            for m in range(quantities):
+                given[j, m] += weight * places.means[i, j, m]
+        if abs(lift) > UNHEARD_OF:
+            _add_slopes(lift, i, known, places, given)
+    scale = 1.0 / max(total, LEAST)
     for j in range(arms):
-        reward[j] /= max(total, LEAST)
-        for m in range(risk.shape[1]):
-            risk[j, m] /= max(total, LEAST)
-    reward[k] = value / max(total, LEAST)
-    for m in range(risk.shape[1]):
-        risk[k, m] = side.mean_safe[k, m] / max(side.safe[k], LEAST)
+        for m in range(quantities):
+            given[j, m] *= scale
+    given[k, 0] = value * scale
+    for m in range(1, quantities):
+        given[k, m] = known.if_safe[k, m - 1] / max(safe, LEAST)
     return min(1.0, max(0.0, total))
 
 
+@inlined
+def _add_slopes(lift: float, i: int, known: Means, places: Places, given: Numbers) -> None:
+    """Add the slopes of all means at a place: what an arm is that is just not better, less the mean so far."""
+    for j in range(given.shape[0]):
+        rate = lift * places.own_rate[i, j]
+        given[j, 0] += rate * (places.value[i] - places.means[i, j, 0])
+        for m in range(1, given.shape[1]):
+            given[j, m] += rate * (known.if_safe[j, m - 1] / max(known.safe[j], LEAST) - places.means[i, j, m])
+
+
 @compiled
-def _add_lessons(chance: float, reward: Numbers, risk: Numbers, rewards: Numbers, side: Risks, lesson: Numbers) -> None:
-    """Add how far each arm's means lie from what is expected now, given one answer to who is best, by its chance."""
+def _condition_on_none(known: Means, given: Numbers) -> None:
+    """Write the means of every arm, given that none is safe."""
+    for k in range(given.shape[0]):
+        given[k, 0] = known.means[k, 0]
+        for j in range(1, given.shape[1]):
+            unsafe = known.means[k, j] - known.if_safe[k, j - 1]
+            given[k, j] = unsafe / max(1.0 - known.safe[k], LEAST)
+
+
+@compiled
+def _add_answer(chance: float, given: Numbers, known: Means, sums: Sums) -> None:
+    """Add an answer to who is best, by its chance: how far it moves every mean from what is expected now."""
     if chance < UNHEARD_OF:
         return
+    sums.chance[0] += chance
+    for k in range(given.shape[0]):
+        for j in range(given.shape[1]):
+            move = given[k, j] - known.means[k, j]
+            sums.moves[k, j] += chance * move
+            sums.squares[k] += chance * move * move
+
+
+@compiled
+def _lessons(sums: Sums) -> Numbers:
+    """The variances over all answers: about the mean move, which is 0 but for the error of the grid."""
+    lesson = sums.squares / sums.chance[0]
     for k in range(lesson.size):
-        gap = reward[k] - (rewards[k, 1] + 1.0) / (rewards[k, 0] + 2.0)
-        square = gap * gap
-        for j in range(risk.shape[1]):
-            gap = risk[k, j] - side.mean[k, j]
-            square += gap * gap
-        lesson[k] += chance * square
+        for j in range(sums.moves.shape[1]):
+            lesson[k] -= (sums.moves[k, j] / sums.chance[0]) ** 2
+        lesson[k] = 0.0 if lesson[k] < 0.0 else lesson[k]
+    return lesson
 
 
 @compiled
@@ -365,11 +375,11 @@ def _run_ahead(k: int, places: Places, others: Numbers, slope: Numbers, ahead: N
 
 
 @compiled
-def _cost_of_excess(k: int, laws: Laws, side: Risks, places: Places, others: Numbers, ahead: Numbers) -> float:
+def _cost_of_excess(k: int, laws: Laws, known: Means, places: Places, others: Numbers, ahead: Numbers) -> float:
     """E[Y + (M - reward - Y)_+ ; Y > 0] of arm k. Every other point of the reward's table is enough."""
     cost, size = 0.0, places.logit.size
-    for q in range(side.excess.shape[1]):
-        weight, y = side.weight[k, q], side.excess[k, q]
+    for q in range(known.excess.shape[1]):
+        weight, y = known.weight[k, q], known.excess[k, q]
         if weight < NEGLIGIBLE:
             continue
         gain, chance, i = 0.0, 0.0, 0

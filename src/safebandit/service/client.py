@@ -87,7 +87,7 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap or delay, lost, title and ids. A seed is best not given."""
+        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units. Leave the seed out."""
         listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
         limits = alpha if isinstance(alpha, int | float) else list(alpha)
         body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}

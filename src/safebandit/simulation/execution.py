@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numba
 import numpy as np
 
-from safebandit.core.arms import Counts
+from safebandit.core.arms import Counts, Memory, Records
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
-from safebandit.core.kernels import Costs, empty_trials, is_ours, kernels_for, memory_for
+from safebandit.core.kernels import Costs, Trials, empty_trials, is_ours, kernels_for, memory_for
 from safebandit.core.policies import Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, search_for
-from safebandit.core.streams import STATE, trial_streams
+from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
 from safebandit.simulation.chunks import Assembler, Chunk, ChunkFolder, SavedChunk, gaps
@@ -290,20 +290,60 @@ def make_ready(job: Job) -> None:
         _READY.add(kind)
 
 
-def run_chunk(job: Job, trials: range) -> Chunk:
-    """Play some trials of one policy; `seconds` is the core's own time, whatever else the machine does."""
+class _Room(NamedTuple):
+    """Where trials are played, a row for each: memory, a search's notes, the streams of outcomes, what is kept."""
+
+    memory: Memory
+    work: Records
+    notes: Records
+    outcomes: Streams
+    out: Trials
+
+    def row(self, i: int) -> _Room:
+        """The room of one trial, a part of this one."""
+        memory, one = self.memory, slice(i, i + 1)
+        # A table serves one decision after the other, whoever's it is.
+        columns = {name: part if name == "table" else part[one] for name, part in memory._asdict().items()}
+        kept: list[Any] = [column[one] for column in self.out]
+        return _Room(Memory(**columns), self.work[one], self.notes[one], self.outcomes[one], Trials(*kept))
+
+
+def _room(job: Job, trials: range) -> _Room:
     n, count = len(trials), len(job.costs.regret)
     keys, outcomes, streams = np.zeros((n, count), np.uint64), np.zeros((n, count), STATE), np.zeros(n, STATE)
     for i, trial in enumerate(trials):
         random = trial_streams(job.seed, trial, count)
         streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys
-    risks, search = len(job.limits), search_for(job.policy)
     memory = memory_for(job.policy, keys, streams, job.limits)
-    out = empty_trials(n, len(job.checkpoints), count, risks)
-    work, notes = (np.zeros(shape, kind) for shape, kind in zip(((n, count), n), notes_of(search), strict=True))
-    began = time.thread_time()
+    out = empty_trials(n, len(job.checkpoints), count, len(job.limits))
+    kinds = notes_of(search_for(job.policy))
+    return _Room(memory, np.zeros((n, count), kinds.work), np.zeros(n, kinds.notes), outcomes, out)
+
+
+def _play(job: Job, room: _Room) -> None:
     kernels_for(job.policy, job.law).play_trials(
-        job.policy, search, job.law, job.costs, job.checkpoints, memory, work, notes, outcomes, out, job.stop
-    )
-    seconds = time.thread_time() - began
+        job.policy, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
+        room.outcomes, room.out, job.stop,
+    )  # fmt: skip
+
+
+def run_chunk(job: Job, trials: range) -> Chunk:
+    """Play some trials of one policy; `seconds` is the core's own time, whatever else the machine does."""
+    room = _room(job, trials)
+    began = time.thread_time()
+    _play(job, room)
+    return _finished(job, trials, room, began)
+
+
+def run_chunk_on(job: Job, trials: range, problems: Iterable[tuple[Any, Costs]]) -> Chunk:
+    """Play some trials of one policy, each on the law and the costs of its own; none after `stop` was set."""
+    room = _room(job, trials)
+    began = time.thread_time()
+    for i, (law, costs) in enumerate(problems):
+        _play(job._replace(law=law, costs=costs), room.row(i))
+    return _finished(job, trials, room, began)
+
+
+def _finished(job: Job, trials: range, room: _Room, began: float) -> Chunk:
+    seconds, out = time.thread_time() - began, room.out
     return Chunk(trials.start, out._replace(risk=out.risk[:, 0]) if len(job.limits) == 1 else out, seconds)

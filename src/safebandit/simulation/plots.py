@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from safebandit.errors import ResultError
+from safebandit.files import written_whole
 from safebandit.problems.limits import show_alpha
 from safebandit.simulation.summaries import Whole
 
@@ -128,12 +129,12 @@ def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None
     axis.set_ylim(bottom=0)
 
 
-def legend_below(figure: Figure, axes: Sequence[Axes], title: str | None = None) -> None:
-    """One legend for all panels, below them, where it hides nothing."""
+def legend_below(figure: Figure, axes: Sequence[Axes], title: str | None = None, most: int = 7) -> None:
+    """One legend for all panels, below them, where it hides nothing; `most` entries beside one another."""
     entries = {label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(
         list(entries.values()), list(entries), loc="outside lower center", frameon=False, fontsize=8,
-        ncols=min(len(entries), 7), title=title, title_fontsize=8,
+        ncols=min(len(entries), most), title=title, title_fontsize=8,
     )  # fmt: skip
 
 
@@ -160,14 +161,13 @@ def save(figure: Figure, path: str | Path) -> Path:
     from matplotlib import pyplot as plt
 
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     _show_texts_as_they_are(figure)
-    endings: tuple[tuple[str, dict[str, Any]], ...] = ((".png", {"Software": None}), (".svg", {"Date": None}))
-    for ending, metadata in endings:
-        with plt.rc_context(_STYLE):
-            figure.savefig(path.with_name(path.name + ending), metadata=metadata)
+    kinds: tuple[tuple[str, dict[str, Any]], ...] = (("png", {"Software": None}), ("svg", {"Date": None}))
+    for kind, metadata in kinds:
+        with plt.rc_context(_STYLE), written_whole(path.with_name(f"{path.name}.{kind}")) as partial:
+            figure.savefig(partial, format=kind, metadata=metadata)
     plt.close(figure)
-    return path.with_name(path.name + ".png")
+    return path.with_name(f"{path.name}.png")
 
 
 def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:

@@ -1,1 +1,1 @@
-"""Whole studies, each a run with a report: the paper reproduced, and every policy on one collection of instances."""
+"""Whole studies, each a run with a report: the paper, every policy on one collection, a policy for a trial's size."""

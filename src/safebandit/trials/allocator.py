@@ -134,14 +134,21 @@ class Allocator:
         """Why this arm, or why none, in words."""
         return reason_of(self.policy, decision, self.limits, self.risks)
 
-    def chances(self, t: int, number: int) -> Chances:
-        """The chance of each arm in round t: exact where nothing is drawn, else from draws of decision `number`.
+    def chances(self, t: int, number: int, decision: Decision | None = None) -> Chances:
+        """The chance of each arm in round t: exact where nothing is drawn or the policy tells the chances that it draws
+        by, else from draws of decision `number`. A `decision` of this round that was made saves making it again.
 
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
+        tells = getattr(self.policy, "tells_chances", False)
+        if tells and decision is not None and decision.k >= 0 and not decision.none:
+            return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
         before, counts = self.memory.streams.copy(), np.zeros(2 + len(self.arms), np.int64)
-        self._kernels.decide(self.policy, self.memory, t, 1, counts)
+        _, none = self._kernels.decide(self.policy, self.memory, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
+            if not none and tells:
+                self.memory.streams[:] = before
+                return Chances(tuple(self.memory.table["value"][:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
             self._kernels.decide(self.policy, self.memory, t, CHANCE_DRAWS, counts)

@@ -43,8 +43,8 @@ def ask(state: TrialState, unit: str, *, count_decision: bool = True) -> Draft:
     check_open(state)
     allocator = state.allocator
     before = allocator.position
-    chances = allocator.chances(state.round, state.decisions + 1)
     decision = allocator.decide(state.round)
+    chances = allocator.chances(state.round, state.decisions + 1, decision)
     if count_decision:
         chances = chances.counting(decision.k)
     body = {

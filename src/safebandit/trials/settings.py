@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from safebandit.core.naming import read_number
-from safebandit.core.policies import arms_in, name_arms, policy_from_text, policy_to_text, recommended
+from safebandit.core.policies import arms_in, name_arms, plan, policy_from_text, policy_to_text, recommended
 from safebandit.errors import TrialError, suggest
 from safebandit.names import find_name, read_name
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, read_risk_names, write_alpha
@@ -17,6 +17,7 @@ from safebandit.trials.patterns import read_pattern
 from safebandit.trials.texts import check_text
 
 MOST_ARMS = 1000
+MOST_UNITS = 10**9
 # What a unit that is given up counts as where its risk is not known.
 LOST = ("harm", "ignore")
 
@@ -58,22 +59,27 @@ class Settings:
         lost: str = "harm",
         title: str = "",
         ids: str = "",
+        units: int | None = None,
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
 
         `delay` is how many more units are expected to arrive before a unit's risk is known; without a `pending_cap` it
-        gives one that fits it.
+        gives one that fits it. `units` are how many are planned. A policy that asks for them is told, and is kept with
+        all that follows from them, so that other defaults in a later version do not change a trial that is running.
+
+        >>> Settings.read(2, alpha=0.2, units=400).policy
+        'safe-ids:odds=0.1,confidence=0.95,units=400'
         """
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = _read_alpha(alpha, named)
         # A seed that nobody chose still has to be known, for the trial to be recomputed.
         number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
-        names = _read_arms(arms)
+        names, planned = _read_arms(arms), _read_units(units)
         made = cls(
             arms=names,
             limits=limits,
             risks=_read_risks(risks, len(limits)),
-            policy=_read_policy(recommended(risks=len(limits)) if policy is None else policy, names),
+            policy=_read_policy(recommended(planned, len(limits)) if policy is None else policy, names, planned),
             seed=number,
             pending_cap=_read_cap(pending_cap, delay, len(names)),
             lost=lost,
@@ -238,13 +244,22 @@ def _read_risks(risks: Any, count: int) -> tuple[str, ...]:
     return list_risk_names(named, TrialError)
 
 
-def _read_policy(policy: Any, arms: Sequence[str]) -> str:
-    """The text of a policy, with its arms by name: a number would mean another arm when one is withdrawn."""
+def _read_policy(policy: Any, arms: Sequence[str], units: int | None = None) -> str:
+    """The text of a policy for so many planned units, with its arms by name: a number would mean another arm when one
+    is withdrawn.
+    """
     given = policy_from_text(check_text("policy", policy)) if isinstance(policy, str) else policy
-    named = name_arms(given, arms)
+    named = name_arms(plan(given, units), arms)
     for key, arm in arms_in(named).items():
         named = named._replace(**{key: find_name(arm, arms) or arm})
     return policy if isinstance(policy, str) and named == given else check_text("policy", policy_to_text(named))
+
+
+def _read_units(units: Any) -> int | None:
+    planned = None if units is None else int(read_number("units", units, int, TrialError))
+    if planned is not None and not 1 <= planned <= MOST_UNITS:
+        raise TrialError(f"units must lie between 1 and {MOST_UNITS:,} (how many are planned), got {planned}")
+    return planned
 
 
 def _read_arms(arms: Any) -> tuple[str, ...]:

@@ -40,8 +40,9 @@ class Trial:
     given out only while its units with unknown risk are fewer than those with known risk (`pending_cap` are always
     allowed, by default what fits the `delay`, the number of units that arrive before an outcome is known), so that
     unresolved units do not pile up on an untested arm. While no arm is permissible, the trial holds, unless its policy
-    says otherwise (`when_none`). Without a policy it takes the recommended one. `lost` is what the unknown risk of a
-    unit that is given up counts as, "harm" or "ignore"; `actor` is who acts, as the log says.
+    says otherwise (`when_none`). Without a policy it takes the one that is recommended for so many planned `units`.
+    `lost` is what the unknown risk of a unit that is given up counts as, "harm" or "ignore"; `actor` is who acts, as
+    the log says.
 
     With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
 
@@ -66,12 +67,13 @@ class Trial:
         lost: str = "harm",
         title: str = "",
         ids: str = "",
+        units: int | None = None,
         name: str = NAME,
         actor: str = ACTOR,
     ) -> None:
         settings = Settings.read(
             arms, alpha, risks=risks, policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost,
-            title=title, ids=ids,
+            title=title, ids=ids, units=units,
         )  # fmt: skip
         self._begin(TrialState(check_name(name), settings), MemoryStore(), actor)
         self._engine.create(actor=self.actor)

@@ -39,6 +39,36 @@ def test_the_posterior_gate_is_its_definition(alpha, risks, t, gate):
     assert evidence(gate, one.python(0, 1), alpha) == pytest.approx(against, rel=1e-6)
 
 
+@given(
+    alpha=limits,
+    risks=bits,
+    gate=st.builds(PosteriorGate, st.sampled_from([0.05, 0.5, 0.95]), st.just(3), st.sampled_from([0.05, 0.5, 3.0])),
+)
+@example(alpha=0.35, risks=[1.0] * 3, gate=PosteriorGate(odds=0.15))
+@example(alpha=0.0, risks=[0.0] * 40, gate=PosteriorGate(odds=0.15))
+@example(alpha=1.0, risks=[1.0] * 40, gate=PosteriorGate(0.05, odds=0.15))
+def test_the_posterior_gate_with_a_point_at_alpha_is_its_definition(alpha, risks, gate):
+    lower, permitted = driving.pair(BayesUpper(), gate, alpha).tell(risks).gate(1)
+    n, s = len(risks), int(sum(risks))
+    if n < gate.least:
+        assert (lower, permitted) == (0.0, True)
+        return
+    # The odds of the point after s of n, in exact fractions, and the law of the mixture.
+    after = Fraction(gate.odds) * Fraction(alpha) ** s * (1 - Fraction(alpha)) ** (n - s) * (n + 1) * math.comb(n, s)
+    point = float(after / (1 + after))
+
+    def chance_at_most(r):
+        return (1 - point) * float(special.betainc(s + 1, n - s + 1, r)) + point * (r >= alpha)
+
+    above = 1.0 - chance_at_most(alpha)
+    if abs(above - gate.confidence) > 1e-9:
+        assert permitted == (above <= gate.confidence) == (lower <= alpha)
+    # The quantile: less than its level lies below it, and not less at it or below.
+    level = 1.0 - gate.confidence
+    assert chance_at_most(min(1.0, lower + 1e-8)) >= level - 1e-9
+    assert chance_at_most(max(0.0, lower - 1e-8)) <= level + 1e-9 or lower == 0.0
+
+
 def exact_wealth(s, n, r, a=1, b=1):
     """B(s+a, n-s+b) / (B(a, b) r^s (1-r)^(n-s)) in fractions, for whole a and b."""
 

@@ -23,8 +23,9 @@ EVERY = [*POLICIES, *PAIRS, "tsbu:lasting=true,tail=0.25"]
 
 
 def parts(text):
+    """The indices in a policy, as fields or properties of it."""
     policy = policy_from_text(text)
-    return {type(policy.reward), type(policy.risk if isinstance(policy, PolicyMixture) else policy.safety)}
+    return {type(getattr(policy, name)) for name in ("reward", "risk", "safety", "gate") if hasattr(policy, name)}
 
 
 def test_every_index_is_in_a_policy():
@@ -102,22 +103,24 @@ def follow(text, instance, horizon, *, halfway=False):
 def refuses_several(text):
     """Policies over mixtures have one constraint; some indices ask how the reward depends on the one risk."""
     policy = policy_from_text(text)
-    return isinstance(policy, PolicyMixture) or DESCRIPTIONS[type(policy.reward)].one_risk
+    return isinstance(policy, PolicyMixture) or any(DESCRIPTIONS[kind].one_risk for kind in parts(text))
 
 
 TAKE_SEVERAL = [text for text in EVERY if not refuses_several(text)]
 CASES = [
     *((text, "one risk") for text in EVERY), *((text, "two risks") for text in TAKE_SEVERAL),
     *((text, "three real risks") for text in TAKE_SEVERAL),
-    *((text, "ties") for text in ("docb", "klbayes", "naive-ts")),
-    *((text, "real") for text in ("docb", "tsbu", "slack-ts", "bayes-upper+posterior-gate", "empirical-kl")),
+    *((text, "ties") for text in ("docb", "klbayes", "naive-ts", "safe-ids")),
+    *((text, "real") for text in ("docb", "tsbu", "safe-ids", "slack-ts", "empirical-kl")),
+    ("bayes-upper+posterior-gate", "real"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "name"), CASES)
 def test_a_live_trial_decides_by_the_definition(text, name):
     # That a deterministic policy's simulator does so, too, is held by the tests of its search.
-    text = driving.with_parameters(text, "when_none=least_risky")
+    if "when_none" in policy_from_text(text)._fields:
+        text = driving.with_parameters(text, "when_none=least_risky")
     if text.startswith("pess"):
         # A live trial does not know the safe arm's risk by itself.
         text = driving.with_parameters(text, "safe_risk=0.05")
@@ -148,7 +151,7 @@ def test_a_policy_with_one_constraint_refuses_several_risks(text):
             use()
 
 
-@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi"])
+@pytest.mark.parametrize("text", ["docb", "klbayes", "tsbu", "topsi", "safe-ids"])
 def test_a_live_trial_holds_where_the_definition_does(text):
     instance = Instance.bernoulli([0.3, 0.5], [0.5, 0.7], 0.1, allow_infeasible=True)
     text = driving.with_parameters(text, "when_none=hold")

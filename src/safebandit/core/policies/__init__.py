@@ -5,6 +5,7 @@ from safebandit.core.policies.catalogue import (
     bwcr,
     docb,
     empirical_kl,
+    equal,
     joint_dirichlet,
     joint_kl,
     joint_ts,
@@ -19,8 +20,9 @@ from safebandit.core.policies.catalogue import (
     topsi,
     tsbu,
 )
-from safebandit.core.policies.checking import arms_in, name_arms, prepare
+from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.mixture import PolicyMixture
@@ -33,6 +35,7 @@ __all__ = [
     "WAIT",
     "Decision",
     "DoublyOptimistic",
+    "EqualRandomisation",
     "InformationDirected",
     "Policy",
     "PolicyMixture",
@@ -43,6 +46,7 @@ __all__ = [
     "decide",
     "docb",
     "empirical_kl",
+    "equal",
     "joint_dirichlet",
     "joint_kl",
     "joint_ts",
@@ -52,6 +56,7 @@ __all__ = [
     "naive_ts",
     "name_arms",
     "pess",
+    "plan",
     "point_ts",
     "policy_from_text",
     "policy_to_text",

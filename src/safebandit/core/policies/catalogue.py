@@ -25,6 +25,7 @@ from safebandit.core.indices import (
 )
 from safebandit.core.naming import kebab
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.mixture import PolicyMixture
 
@@ -240,7 +241,8 @@ def joint_dirichlet(
 
 @named_policy(
     "play from the mixture of two arms of least (expected cost)^2 / (what it teaches of the best safe arm), among arms "
-    "with P(risk > alpha) <= confidence; Beta posteriors, and a point at alpha of prior odds `odds`",
+    "with P(risk > alpha) <= confidence; Beta posteriors, and a point at alpha of prior odds `odds`; before any data "
+    "an arm is as likely safe as not",
     "ours, after information-directed sampling (Russo and Van Roy 2014): for trials of up to some thousand units",
 )
 def safe_ids(
@@ -272,6 +274,15 @@ def pess(
     `safe_risk` is the safe arm's mean risk; in simulation it is taken from the instance where it is not given.
     """
     return PolicyMixture(KLUpper(level), KLUpperRisk(level), safe_arm, safe_risk, when_none, each_first=False)
+
+
+@named_policy(
+    "play every arm once in each block of as many units as there are arms, in random order",
+    "equal randomisation in permuted blocks: what is usual in trials, to compare with",
+)
+def equal() -> EqualRandomisation:
+    """Every arm as often as any other, whatever is seen; no arm is ever excluded."""
+    return EqualRandomisation()
 
 
 # Longer trials are played by policies whose cost grows as the logarithm of their length.

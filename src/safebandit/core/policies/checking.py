@@ -22,6 +22,12 @@ def prepare(policy: Any, setup: Setup) -> Any:
     return own(setup) if own is not None else _read_fields(policy, Description())
 
 
+def plan(policy: Any, units: int | None) -> Any:
+    """The policy with what it takes from the number of planned units, where it asks for that."""
+    own: Any = getattr(check_policy(policy), "planned", None)
+    return policy if own is None else own(units)
+
+
 def check_policy(policy: Any) -> Policy:
     """A value for which `decide` has a formula."""
     if isinstance(policy, tuple) and isinstance(policy, Policy) and has_formula(decide, type(policy)):

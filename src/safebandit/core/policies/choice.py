@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from safebandit.core.arms import RISKS, Seen, State, at, quantity, write, written
+from safebandit.core.arms import CHANCE, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece, rare, substituted
 from safebandit.core.indices.interface import lower, permits, width
 from safebandit.core.policies.interface import HOLD, WAIT
@@ -45,6 +45,20 @@ def largest_written(state: State, column: int) -> int:
                 return k
             place -= 1
     return -1
+
+
+@inlined
+def draw_by_chances(state: State) -> int:
+    """An arm drawn by the chances that are written, which add up to 1."""
+    left, last = uniform(state.stream), -1
+    for k in range(state.size):
+        chance = written(state, k, CHANCE)
+        if chance > 0.0:
+            last, left = k, left - chance
+            if left < 0.0:
+                break
+    # Where rounding leaves something behind the last arm, it is that one's.
+    return last
 
 
 @substituted

@@ -19,10 +19,9 @@ from safebandit.core.indices.fixed import PosteriorGate
 from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import is_permissible, play_when_none
+from safebandit.core.policies.choice import draw_by_chances, is_permissible, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import Decision, risk_word_of
-from safebandit.core.streams import uniform, wins_tie
 from safebandit.errors import PolicyError
 
 # The columns of a decision behind the risks: expected cost, lesson, chance to be the best safe arm.
@@ -59,19 +58,29 @@ class InformationDirected(NamedTuple):
         """The gate of every risk."""
         return _gate(self)
 
-    def prepare(self, setup: Setup) -> InformationDirected:
-        """The policy with its parameters checked and chosen, and `when_none` as a number."""
-        units = setup.units if self.units is None else self.units
-        units = int(read_number("units", USUAL_UNITS if units is None else units, int, PolicyError))
-        if units < 1:
-            raise PolicyError(f"units must be at least 1 (units planned), got {units}")
-        odds, confidence = settings_for(units)
-        chosen = self._replace(
+    @property
+    def tells_chances(self) -> bool:
+        """That the chances which a decision writes are its exact law."""
+        return True
+
+    def planned(self, units: int | None) -> InformationDirected:
+        """The policy with all that was not given, for so many planned units, or as many as are usual."""
+        known = units if self.units is None else self.units
+        count = int(read_number("units", USUAL_UNITS if known is None else known, int, PolicyError))
+        if count < 1:
+            raise PolicyError(f"units must be at least 1 (units planned), got {count}")
+        odds, confidence = settings_for(count)
+        return self._replace(
             odds=odds if self.odds is None else self.odds,
             confidence=confidence if self.confidence is None else self.confidence,
+            units=count,
         )
+
+    def prepare(self, setup: Setup) -> InformationDirected:
+        """The policy with its parameters checked and chosen, and `when_none` as a number."""
+        chosen = self.planned(setup.units)
         gate = check_index(chosen.gate, lower, "safety index")
-        return InformationDirected(gate.odds, gate.confidence, units, when_none_code(self.when_none, setup))
+        return InformationDirected(gate.odds, gate.confidence, chosen.units, when_none_code(self.when_none, setup))
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was drawn from the mixture, or why not."""
@@ -89,7 +98,7 @@ class InformationDirected(NamedTuple):
 
 def settings_for(units: int) -> tuple[float, float]:
     """The odds and the confidence for so many planned units: the longer the trial, the more an arm near alpha pays."""
-    return min(0.5, max(0.15, units / 4000)), 0.95 if units < 1000 else 0.99
+    return min(0.5, max(0.1, units / 4000)), 0.95 if units < 1000 else 0.99
 
 
 @both
@@ -119,33 +128,25 @@ def _learned(policy: InformationDirected, state: State, k: int, j: int, value: f
 
 @decide.register(InformationDirected)
 def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, bool]:
-    safe_arms, open_arms = 0, 0
+    believed = _weigh(policy, state)
+    own, safe_arms, open_arms = RISKS + state.risks, 0, 0
     for k in range(state.size):
-        safe = is_permissible(_gate(policy), state, k, t, False)
+        # NaN compares False, so an arm of which nothing can be said is never permissible.
+        safe = is_permissible(_gate(policy), state, k, t, False) and believed.cost[k] >= 0.0 <= believed.lesson[k]
         write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)
         write(state, k, INDEX, math.nan)
         write(state, k, CHANCE, 0.0)
-        safe_arms += safe
-        open_arms += safe and at(state.arms, k).available
-    believed = _weigh(policy, state)
-    for k in range(state.size):
-        own = RISKS + state.risks
         write(state, k, own + COST, believed.cost[k])
         write(state, k, own + LESSON, believed.lesson[k])
         write(state, k, own + BEST, believed.best[k])
-    if open_arms == 0:
-        return (
-            (WAIT, False) if safe_arms > 0 else (play_when_none(policy.when_none, _gate(policy), state, t, False), True)
-        )
-    one, other, share = _best_mixture(state)
-    if one < 0:
-        return play_when_none(policy.when_none, _gate(policy), state, t, False), True
-    write(state, one, CHANCE, 1.0 - share)
-    if share > 0.0:
-        write(state, other, CHANCE, share)
-        if uniform(state.stream) < share:
-            return other, False
-    return one, False
+        safe_arms += safe
+        open_arms += safe and at(state.arms, k).available != 0
+    if open_arms > 0:
+        _write_chances(state)
+        return draw_by_chances(state), False
+    if safe_arms > 0:
+        return WAIT, False
+    return play_when_none(policy.when_none, _gate(policy), state, t, False), True
 
 
 @piece
@@ -163,30 +164,43 @@ def _weigh(policy: Any, state: State) -> Beliefs:
 
 
 @inlined
-def _best_mixture(state: State) -> tuple[int, int, float]:
-    """Two arms that may be given, and the share of the second, of the least ratio, ties at random; -1 if there is none.
+def _write_chances(state: State) -> None:
+    """Write the chance of every arm: that of the best mixture, or the mean of those that are equally good.
 
-    From arm i to arm j cost and lesson change by dD and dv; (D + s dD)^2 / (v + s dv) is convex in the share s of j,
-    and least at s = D / dD - 2 v / dv. Where no arm teaches anything, the least cost wins.
+    Where no arm teaches anything, the least cost wins.
     """
-    best, least, ties = (-1, -1, 0.0), math.inf, 0
+    least, ties = math.inf, 0
     for i in range(state.size):
         for j in range(i, state.size):
             if not (_may_be_given(state, i) and _may_be_given(state, j)):
                 continue
-            cost, lesson = _own(state, i, COST), _own(state, i, LESSON)
-            more, teaches = _own(state, j, COST) - cost, _own(state, j, LESSON) - lesson
-            share = 0.0 if i == j else cost / more - 2.0 * lesson / teaches
-            if i != j and not 0.0 < share < 1.0:
+            share, ratio = _mix(state, i, j)
+            if not ratio <= least * (1.0 + TIE):
                 continue
-            ratio = (cost + share * more) ** 2 / (lesson + share * teaches + NO_LESSON)
             if ratio < least * (1.0 - TIE):
-                best, least, ties = (i, j, share), ratio, 1
-            elif ratio <= least * (1.0 + TIE):
-                ties += 1
-                if wins_tie(ties, state.stream):
-                    best = (i, j, share)
-    return best
+                least, ties = ratio, 0
+                for k in range(state.size):
+                    write(state, k, CHANCE, 0.0)
+            ties += 1
+            write(state, i, CHANCE, written(state, i, CHANCE) + 1.0 - share)
+            write(state, j, CHANCE, written(state, j, CHANCE) + share)
+    for k in range(state.size):
+        write(state, k, CHANCE, written(state, k, CHANCE) / ties)
+
+
+@inlined
+def _mix(state: State, i: int, j: int) -> tuple[float, float]:
+    """The best share of arm j beside arm i, and the ratio then; NaN where one of them alone is better.
+
+    From arm i to arm j cost and lesson change by dD and dv; (D + s dD)^2 / (v + s dv) is convex in the share s of j,
+    and least at s = D / dD - 2 v / dv.
+    """
+    cost, lesson = _own(state, i, COST), _own(state, i, LESSON)
+    more, teaches = _own(state, j, COST) - cost, _own(state, j, LESSON) - lesson
+    share = 0.0 if i == j else cost / more - 2.0 * lesson / teaches
+    if i != j and not 0.0 < share < 1.0:
+        return math.nan, math.nan
+    return share, (cost + share * more) ** 2 / (lesson + share * teaches + NO_LESSON)
 
 
 @inlined

@@ -49,6 +49,7 @@ class NewTrial(Body):
     lost: Annotated[str, Field(pattern="^(harm|ignore)$")] = "harm"
     title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
     ids: Annotated[str, Field(max_length=200, examples=["P-[0-9]{4}"], description=_IDS)] = ""
+    units: Annotated[int | None, Field(ge=1, le=10**9, examples=[400], description="Units that are planned.")] = None
 
 
 class Question(Body):
