@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image
 
 from safebandit.core.arms import Numbers
 from safebandit.core.policies import recommended
@@ -226,10 +226,11 @@ def write_pages(arena: Arena, parts: dict[str, str]) -> None:
             pages[page] = marked(pages[page], name, parts[name])
     for page, text in pages.items():
         page.write_text(text, encoding="utf-8")
-    figures = FOLDER / "figures"
-    shutil.copyfile(figures / "ranks.png", ROOT / "docs" / "arena.png")
-    for board in arena.boards:
-        shutil.copyfile(figures / f"mean-{board.units}.png", ROOT / "docs" / f"arena-{board.units}.png")
+    pictures = {"ranks": "arena", **{f"mean-{board.units}": f"arena-{board.units}" for board in arena.boards}}
+    for name, shown_as in pictures.items():
+        with Image.open(FOLDER / "figures" / f"{name}.png") as picture:
+            # Few colours make a quarter of the bytes, and nobody sees the difference.
+            picture.convert("RGB").quantize(128).save(ROOT / "docs" / f"{shown_as}.png", optimize=True)
 
 
 def parts_of(arena: Arena) -> dict[str, str]:

@@ -77,3 +77,13 @@ def test_boxes_have_a_panel_for_every_risk():
         for policy in result.policies:
             assert float(np.median(result.unsafe_by_risk(policy)[:, j])) in shown
     plt.close(figure)
+
+
+def test_more_lines_than_colours_can_still_be_told_apart():
+    figure, (axis,) = plots.new_figure(1)
+    plots.draw_lines(axis, {str(i): plots.Line(np.arange(2.0), np.arange(2.0)) for i in range(16)})
+    looks = {
+        (line.get_color(), line.get_linestyle(), line.get_marker(), line.get_markerfacecolor()) for line in axis.lines
+    }
+    plt.close(figure)
+    assert len(looks) == 16

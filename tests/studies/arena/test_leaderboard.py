@@ -221,6 +221,10 @@ def test_equal_randomisation_is_what_its_blocks_come_to():
     assert equal.regret == pytest.approx(12 * (0.2 + 0.2))
     assert equal.unsafe_plays == 24
     assert equal_randomisation(COLLECTION["all-safe"].instance, 36).unsafe_plays == 0
+    # The policy itself, whose whole blocks leave nothing to chance but the order.
+    result = simulate(instance, "equal", horizon=36, trials=3)
+    assert (result.final("equal", "unsafe_plays") == equal.unsafe_plays).all()
+    assert result.final("equal") == pytest.approx(equal.regret)
     # A block that is not whole counts by the chance that an arm is in it.
     assert equal_randomisation(instance, 37).unsafe_plays == pytest.approx(24 + 2 / 3)
 

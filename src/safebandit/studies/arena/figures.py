@@ -65,6 +65,8 @@ MAPS = (
         "q99",
         "99th percentile of regret, as a ratio to the baseline's",
         lambda score: Cell(score.q99.ratio, score.q99.better or score.q99.worse),
+        # A short trial has no room for a long run.
+        least=1_000,
     ),
     Map(
         "slope",
