@@ -46,4 +46,7 @@ class Outlook:
         """What an overview of the past changes with."""
         with self._ledger.reading() as connection:
             state = json.loads(trial_row(connection, name).state)
-        return units_shown(state["units"], self.delay), state["version"], state["status"], state["held_at"]
+        # A unit that is voided keeps its round; that a trial waits is shown at once, as a hold is.
+        rounds = state["units"] + sum(state.get("voided", {}).values())
+        stands = state["held_at"], state.get("waits_at")
+        return units_shown(rounds, self.delay), state["version"], state["status"], *stands

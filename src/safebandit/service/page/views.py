@@ -146,9 +146,11 @@ def allocation(ledger: Ledger, name: str, seen: Overview) -> AllocationOverTime:
     block = block_size(seen.rounds)
     blocks = math.ceil(seen.rounds / block)
     number = ((units.c.round - 1) // block).label("block")
+    # As the overview has them: one that was voided after it still counted then.
+    counts = sa.or_(units.c.voided_at.is_(None), units.c.voided_at > seen.events)
     counted = (
         sa.select(units.c.arm, number, sa.func.count())
-        .where(units.c.trial == name, units.c.round <= seen.rounds, units.c.voided_at.is_(None))
+        .where(units.c.trial == name, units.c.round <= seen.rounds, counts)
         .group_by(units.c.arm, number)
     )
     arms = {arm.arm: [0] * blocks for arm in seen.arms}
