@@ -54,7 +54,8 @@ def events(trial: str = "knee", db: str = "trials.db"):
 
 def test_a_trial_is_told_how_many_units_are_planned(desk):
     created = desk("new", "knee", "--arms", "a,b", "--alpha", ".2", "--units", "1000")
-    assert created.out == 'created "knee": 2 arms, policy safe-ids:odds=0.25,confidence=0.99,units=1000, pending cap 1\n'
+    policy = "safe-ids:odds=0.25,confidence=0.99,units=1000"
+    assert created.out == f'created "knee": 2 arms, policy {policy}, pending cap 1\n'
     refused = desk("new", "hip", "--arms", "a,b", "--alpha", ".2", "--units", "0")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert "units must lie between 1 and 1,000,000,000 (how many are planned), got 0" in refused.err
