@@ -54,7 +54,8 @@ def events(trial: str = "knee", db: str = "trials.db"):
 
 def test_a_trial_is_told_how_many_units_are_planned(desk):
     created = desk("new", "knee", "--arms", "a,b", "--alpha", ".2", "--units", "1000")
-    assert created.out == 'created "knee": 2 arms, policy safe-ids:odds=0.25,confidence=0.99,units=1000\n'
+    policy = "safe-ids:odds=0.25,confidence=0.99,units=1000"
+    assert created.out == f'created "knee": 2 arms, policy {policy}, pending cap 1\n'
     refused = desk("new", "hip", "--arms", "a,b", "--alpha", ".2", "--units", "0")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert "units must lie between 1 and 1,000,000,000 (how many are planned), got 0" in refused.err
@@ -286,10 +287,11 @@ def test_a_unit_is_voided_and_ids_have_one_spelling(desk):
     desk("ask", "knee", "p11")
     assert desk("void", "knee", "p11 ", "--reason", "a typing error").out == "voided: event 4\n"
     assert desk("void", "knee", "p11", "--reason", "again").out == "this was so already: nothing was written\n"
+    assert "\nvoided in event 4: it never got its arm" in desk("explain", "knee", "p11").out
     again = desk("ask", "knee", "p11")
     assert (again.status, "its id cannot be used again" in again.err) == (2, True)
     assert "unit p11 never got its arm, and counts as nothing (a typing error)" in desk("log", "knee").out
-    assert "1 units, 1 pending" in desk("status", "knee").out
+    assert "1 units, 1 pending, 1 voided; " in desk("status", "knee").out
     assert desk("amend", "knee", "--ids", "", "--reason", "any").status == 0
     assert desk("ask", "knee", "patient 1").status == 0
     assert desk("verify", "knee").status == 0

@@ -12,6 +12,7 @@ import pytest
 import safebandit as sb
 from safebandit.service.access import COOKIE
 from safebandit.service.keys import ROLES
+from safebandit.service.page.views import past_glance
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.settings import Settings
@@ -181,6 +182,42 @@ def test_an_operator_reads_no_risk_in_the_reason_of_a_hold(served):
             assert "Unit y gets no arm: no arm is permissible; the policy holds." in sent
             assert "smallest" not in sent
     assert served.get(path, role="viewer").json()["holding"] == why["operator"]
+
+
+def test_an_operator_reads_no_chance_in_the_reason_of_an_arm(served):
+    path = served.create("mixed", arms=["a; b", "c: d"], policy="safe-ids", seed=3)
+    given = {role: served.post(f"{path}/units", {"unit": "x"}, role=role).json() for role in ("admin", "operator")}
+    assert re.search(r': 0\.\d+ "a; b", 0\.\d+ "c: d"', given["admin"]["why"])
+    assert given["operator"]["why"] == given["admin"]["why"].partition(": ")[0]
+
+
+def test_a_viewer_sees_at_once_that_a_trial_waits(served):
+    path = served.create("waits", arms=["a"], policy="docb", pending_cap=1)
+    seen = [served.get(path, role="viewer").json()["waiting"]]
+    for unit in ("u 0", "u 1"):
+        served.post(f"{path}/units", {"unit": unit})
+    seen.append(served.get(path, role="viewer").json()["waiting"])
+    served.post(f"{path}/outcomes", {"unit": "u 0", "reward": 1, "risk": 0})
+    seen.append(served.get(path, role="viewer").json()["waiting"])
+    assert [why is not None for why in seen] == [False, True, False]
+
+
+def test_a_viewer_sees_voided_units_as_late_as_others(served):
+    """Their rounds count for the delay, and until it is over so do they, in sums and pictures alike."""
+    path = served.create("void", arms=ARMS, policy="docb")
+    served.post(f"{path}/units", {"unit": "typo"})
+    play(served, path, range(19))
+    first = served.get(path, role="viewer").json()
+    served.post(f"{path}/voided", {"unit": "typo", "reason": "a typing error"})
+    late = served.get(path, role="viewer").json()
+    assert late == first
+    assert (late["units"], late["voided"]) == (10, 0)
+    ledger, outlook = served.app.state.ledger, served.app.state.outlook
+    drawn = past_glance(ledger, outlook.overview("void", delayed=True)).allocation.arms
+    assert {arm: sum(counts) for arm, counts in drawn.items()} == {arm["arm"]: arm["plays"] for arm in late["arms"]}
+    play(served, path, range(19, 29))
+    now = served.get(path, role="viewer").json()
+    assert (now["units"], now["voided"]) == (19, 1)
 
 
 def test_an_overview_draws_no_number_of_the_trial(served, monkeypatch):

@@ -10,6 +10,7 @@ import threading
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from safebandit.service.access import COOKIE
 from safebandit.service.guards import BODY_BYTES
 from safebandit.service.logs import JsonLines
 from safebandit.service.rates import MOST_BUCKETS, Buckets, RateLimits
@@ -267,6 +268,9 @@ def test_metrics_count_requests_decisions_and_what_waits(served):
     for unit in ("1", "2", "3", "3", "4", "5"):
         served.post(f"{path}/units", {"unit": unit})
     served.post(f"{path}/outcomes", {"unit": "1", "reward": 1, "risk": 0})
+    keys = served.app.state.keys
+    ours = {"Cookie": f"{COOKIE}={keys.sign_in(keys.find(served.keys['operator']))}", "Sec-Fetch-Site": "same-origin"}
+    served.http.post("/trials/counted/ask", data={"unit": "6", "new": "6"}, headers=ours)
     served.request("PROPFIND", "/v1/trials")
 
     def metrics() -> str:
@@ -275,9 +279,9 @@ def test_metrics_count_requests_decisions_and_what_waits(served):
     # A request is counted after its answer was sent.
     ask_again_until(lambda: 'method="other"' in metrics(), "a request is not counted")
     text = metrics()
-    assert sample(text, "safebandit_decisions_total", trial="counted", kind="asked") == 3
+    assert sample(text, "safebandit_decisions_total", trial="counted", kind="asked") == 4
     assert sample(text, "safebandit_decisions_total", trial="counted", kind="waiting") == 1
-    assert sample(text, "safebandit_pending_units", trial="counted") == 2
+    assert sample(text, "safebandit_pending_units", trial="counted") == 3
     assert sample(text, "safebandit_waiting", trial="counted") == 0
     assert sample(text, "safebandit_scribe_queue") == 0
     route = {"method": "POST", "route": "/v1/trials/{trial}/outcomes"}

@@ -8,6 +8,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
+from safebandit.service.access import COOKIE
 from safebandit.service.api import probes
 from safebandit.trials.record import postgres as waits
 from safebandit.trials.record import readiness
@@ -109,3 +110,20 @@ def test_a_standby_is_not_ready(postgres, monkeypatch):
 
         sa.event.listen(engine, "before_cursor_execute", recovering, retval=True)
         assert served.get("/readyz", role=None).status_code == 503
+
+
+def test_a_trial_whose_state_is_damaged_is_named(tmp_path):
+    with serving(tmp_path / "trials.db", viewer_delay=5) as served:
+        path = served.create("knee")
+        with served.app.state.ledger.engine.begin() as connection:
+            connection.execute(sa.text("UPDATE trials SET state = '{' || state"))
+        for address in ("/v1/trials", "/metrics", path, "/v1/trials/knee/unit?unit=x"):
+            for role in ("viewer", "auditor"):
+                answer = served.get(address, role=role)
+                if answer.status_code != 403:
+                    assert (answer.status_code, answer.json()["error"]) == (500, "DamagedError")
+                    assert 'the state of trial "knee" cannot be read' in answer.json()["message"]
+        keys = served.app.state.keys
+        cookie = {"Cookie": f"{COOKIE}={keys.sign_in(keys.find(served.keys['admin']))}"}
+        for page in ("/", "/trials/knee"):
+            assert "cannot be read" in served.get(page, role=None, headers=cookie).text

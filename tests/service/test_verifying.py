@@ -51,6 +51,15 @@ def test_a_verification_goes_on_between_requests(served, slow):
     assert served.get(path, params={"job": "0" * 16}).json() == found.json()
 
 
+def test_a_job_that_looked_for_another_hash_is_no_answer(served):
+    path = f"{served.create('noted')}/verification"
+    found, jobs = served.get(path), served.app.state.verifications
+    (job,) = (each.id for each in jobs._jobs.values() if each.trial == "noted")
+    other = served.get(path, params={"job": job, "expected": "0" * 64})
+    assert (found.json()["holds"], other.json()["holds"]) == (True, False)
+    assert served.get(path, params={"job": job}).json() == found.json()
+
+
 def test_the_client_waits_for_as_long_as_it_takes(served, slow, monkeypatch):
     """Ten times its patience and more: it asks again, and the service goes on meanwhile."""
     let, begun = slow

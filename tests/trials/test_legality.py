@@ -57,6 +57,13 @@ def added(log, kind, **content):
     return [*log, log[-1]._replace(kind=kind, body=canonical(content))]
 
 
+def typed_before(log):
+    """A unit of a version that took ids as they were typed, and the same one once more."""
+    before = log[1].content | {"unit": "p\u00a01", "software": "0.2.0"}
+    again = log[3].content | {"unit": "p 1", "round": 2, "decision": 2}
+    return [log[0], log[1]._replace(body=canonical(before)), log[3]._replace(body=canonical(again))]
+
+
 def settings(log, **values):
     return changed(log[:1], "created", settings={**log[0].content["settings"], **values})
 
@@ -114,6 +121,9 @@ def test_the_log_itself_holds(log):
         (lambda log: _at_once(changed(log, "told", clock=1)), "the clock was not believed"),
         (lambda log: changed(log, "asked", unit=""), "a unit's id must have"),
         (lambda log: changed(log, "asked", unit=17), "a unit's id must be a text"),
+        (lambda log: changed(log, "asked", unit="p1 "), "unit 'p1 ' is not spelled as a trial spells it, 'p1'"),
+        (lambda log: changed(log, "asked", unit="p\u200b1"), "invisible"),
+        (typed_before, "unit 'p 1' has an arm already"),
         # The body's own text.
         (lambda log: _other_text(log, "told", '{"outcome":[1.0,0.0], "unit":"p1"}'), "is not what a trial writes"),
         (lambda log: _other_text(log, "told", '{"outcome":[0.0,1.0],"outcome":[1.0,0.0],"unit":"p1"}'), "twice"),

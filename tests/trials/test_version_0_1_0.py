@@ -241,6 +241,25 @@ def test_an_arm_by_its_number_stays_that_arm():
     assert Trial.from_json(json.dumps(document)).settings.policy.endswith("when_none=low")
 
 
+def test_a_saved_arm_with_a_blank_behind_it_is_read():
+    """Names had no one spelling then; the log of such a file has them as they were typed."""
+    plain = Trial.from_json(saved("docb"))
+    typed = Trial.from_json(saved("docb").replace('"low"', '"low "'))
+    assert [event.content for event in typed.log] == [event.content for event in plain.log]
+
+
+@pytest.mark.parametrize(("old", "new"), [("held_at", "held_az"), ("position", "positiom"), ("}", "")])
+def test_a_damaged_database_is_not_brought_up_to_date(database, old, new, command):
+    connection = sqlite3.connect(database)
+    connection.execute("UPDATE trials SET state = replace(state, ?, ?) WHERE name = 'held'", (old, new))
+    connection.commit()
+    connection.close()
+    found = command("trial", "list", "--db", str(database))
+    assert (found.status, found.out, found.err.count("\n")) == (4, "", 1)
+    assert "DamagedError: the database of version 0001 is damaged" in found.err
+    assert rows(database, "SELECT version_num FROM alembic_version") == [("0001",)]
+
+
 def test_an_export_of_version_0_1_0_is_refused_in_one_line():
     text = json.dumps({"format": 1, "trial": "knee", "software": "0.1.0", "settings": {}, "events": []})
     with refused("saved by version 0.1.0 (format 1)", TrialError):

@@ -93,13 +93,15 @@ def explain(
     if unit is not None:
         with open_ledger(db) as ledger:
             state = ledger.state(name)
-            event = _decision(ledger, name, unit)
+            event, voided_at = _decision(ledger, name, unit)
         if json:
             from safebandit.trials.concealment import show_event
 
             print_document(show_event(event, closed=state.status == "closed"))
         else:
             _print_decision(event, state.settings)
+            if voided_at is not None:
+                print_plain(f"voided in event {voided_at}: it never got its arm, and counts as nothing", style="bold")
         return
     found = _overview(db, name)
     if json:
@@ -122,9 +124,10 @@ def _overview(db: str, name: str) -> dict[str, Any]:
 def _print_head(found: dict[str, Any]) -> None:
     title = f": {found['title']}" if found["title"] else ""
     alpha = ", ".join(f"{limit:g}" for limit in found["alpha"])
+    voided = f", {found['voided']:,} voided" if found["voided"] else ""
     print_plain(f"{found['name']}{title}")
     print_plain(
-        f"{found['status']}, {found['units']:,} units, {found['pending']:,} pending; alpha {alpha}, policy "
+        f"{found['status']}, {found['units']:,} units, {found['pending']:,} pending{voided}; alpha {alpha}, policy "
         f"{found['policy']}, version {found['version']} of the settings"
     )
     if found["holding"] is not None:
@@ -133,10 +136,13 @@ def _print_head(found: dict[str, Any]) -> None:
         print_plain(f"waits: {found['waiting']}", style="bold")
 
 
-def _decision(ledger: Ledger, name: str, unit: str) -> Event:
-    """The event in which a unit was given its arm, or the last in which it asked and was given none."""
+def _decision(ledger: Ledger, name: str, unit: str) -> tuple[Event, int | None]:
+    """The event in which a unit was given its arm, or the last in which it asked and was given none; and the one in
+    which it was voided.
+    """
     try:
-        return ledger.event(name, ledger.unit(name, unit).asked_at)
+        found = ledger.unit(name, unit)
+        return ledger.event(name, found.asked_at), found.voided_at
     except NotFoundError:
         from safebandit.names import normal
         from safebandit.trials.events import NO_ARM
@@ -145,7 +151,7 @@ def _decision(ledger: Ledger, name: str, unit: str) -> Event:
         mine = [event for event in decided if normal(event.content["unit"]) == normal(unit)]
         if not mine:
             raise
-        return mine[-1]
+        return mine[-1], None
 
 
 def _print_decision(event: Event, settings: Settings) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import Any
 
 from safebandit.service.keys import Key
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
 from safebandit.trials.record.past import units_shown
-from safebandit.trials.record.store import trial_row
+from safebandit.trials.record.store import as_written, trial_row
 
 MOST_KEPT = 100
 
@@ -45,5 +46,12 @@ class Outlook:
     def _mark(self, name: str) -> tuple[object, ...]:
         """What an overview of the past changes with."""
         with self._ledger.reading() as connection:
-            state = json.loads(trial_row(connection, name).state)
-        return units_shown(state["units"], self.delay), state["version"], state["status"], state["held_at"]
+            row = trial_row(connection, name)
+        with as_written(f'the state of trial "{name}"'):
+            return self._mark_of(json.loads(row.state))
+
+    def _mark_of(self, state: dict[str, Any]) -> tuple[object, ...]:
+        # A unit that is voided keeps its round; that a trial waits is shown at once, as a hold is.
+        rounds = state["units"] + sum(state.get("voided", {}).values())
+        stands = state["held_at"], state.get("waits_at")
+        return units_shown(rounds, self.delay), state["version"], state["status"], *stands

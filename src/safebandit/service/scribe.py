@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from safebandit.errors import RecordError, SafebanditError
+from safebandit.errors import DamagedError, RecordError, SafebanditError
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.transaction import Transaction
 
@@ -79,7 +79,7 @@ class Scribe:
             with self._ledger.writing() as writing:
                 answers = [_try(request.work, writing) for request in batch]
         except Exception as failure:  # noqa: BLE001  an error in one request is told to that request alone
-            if isinstance(failure, RecordError) and not isinstance(failure.__cause__, OF_THE_REQUEST):
+            if _is_for_all(failure):
                 answers = [(None, failure)] * len(batch)
             elif len(batch) > 1:
                 for request in batch:
@@ -94,8 +94,17 @@ class Scribe:
                 request.answer.set_exception(problem)
 
 
+def _is_for_all(failure: Exception) -> bool:
+    """Whether the database itself failed: not by one request's doing, nor because what one trial keeps is damaged."""
+    alone = isinstance(failure, DamagedError) or isinstance(failure.__cause__, OF_THE_REQUEST)
+    return isinstance(failure, RecordError) and not alone
+
+
 def _try(work: Callable[[Transaction], Any], writing: Transaction) -> tuple[Any, Exception | None]:
     try:
         return work(writing), None
+    except DamagedError:
+        # Met half-way, not refused at the door: what was done so far must not be written with what others ask.
+        raise
     except SafebanditError as refusal:
         return None, refusal

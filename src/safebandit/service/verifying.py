@@ -26,9 +26,9 @@ ABANDONED_SECONDS = 120.0
 class Job:
     """One verification: how many of how many events were read, and what it found when it is done."""
 
-    def __init__(self, trial: str) -> None:
+    def __init__(self, trial: str, expected: str | None) -> None:
         self.id = secrets.token_hex(8)
-        self.trial = trial
+        self.trial, self.expected = trial, expected
         self.read, self.events = 0, 0
         self.task: asyncio.Task[Verification]
         self.waited_for = 0
@@ -53,13 +53,14 @@ class Verifications:
         """The job of this id; without one, or where this process has none such, a new one."""
         self._jobs = {each.id: each for each in self._jobs.values() if not each.abandoned}
         found = self._jobs.get(id or "")
-        if found is not None and found.trial == trial:
+        # One that looked for another hash says nothing of this one.
+        if found is not None and (found.trial, found.expected) == (trial, expected):
             return found
         if self._stopping.is_set():
             raise _stopping()
         if sum(not each.task.done() for each in self._jobs.values()) >= MOST_JOBS:
             raise RefusedError(429, f"{MOST_JOBS} verifications run or wait already; ask again", {"Retry-After": "5"})
-        made = Job(trial)
+        made = Job(trial, expected)
         made.task = asyncio.ensure_future(self._run(made, expected))
         # One that nobody waits for any more may fail unheard.
         made.task.add_done_callback(lambda done: done.cancelled() or done.exception())

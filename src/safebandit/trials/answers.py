@@ -29,6 +29,11 @@ class Allocation(NamedTuple):
         """Whether no arm was given because none is permissible."""
         return self.arm is None and not self.waiting
 
+    @property
+    def kind(self) -> str:
+        """The kind of the event that this was decided in."""
+        return "asked" if self.arm is not None else "waiting" if self.waiting else "held"
+
 
 class Receipt(NamedTuple):
     """The answer to anything else that is written: the trial's last event, and whether this request added it."""

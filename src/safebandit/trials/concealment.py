@@ -7,11 +7,10 @@ is shown, it must give that hash, and nobody can have changed it meanwhile.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from safebandit.errors import TrialError
-from safebandit.trials.events import NOTHING, Event, canonical
+from safebandit.trials.events import NOTHING, Event, canonical, read_json
 
 CONCEALED = "concealed until the trial is closed"
 _NONE = "no arm is permissible"
@@ -53,12 +52,15 @@ def conceal_event(event: Event) -> dict[str, Any]:
 
 
 def without_numbers(why: str) -> str:
-    """A decision's reason for those who are not to read risks: no index, no arm that came near.
+    """A decision's reason for those who are not to read risks: no index, no arm that came near, no chance of any arm.
 
     >>> without_numbers('no arm is permissible: every lower risk index is above 0.1 (smallest: 0.2, "a"); it holds')
     'no arm is permissible; it holds'
+    >>> without_numbers('drawn from the mixture of least squared cost: 0.7 "a", 0.3 "b"')
+    'drawn from the mixture of least squared cost'
     """
-    return f"{_NONE}; {why.rpartition('; ')[2]}" if why.startswith(f"{_NONE}:") else why
+    words, _, numbers = why.partition(": ")
+    return f"{words}; {numbers.rpartition('; ')[2]}" if words == _NONE and numbers else words
 
 
 class ConcealedCheck(NamedTuple):
@@ -95,7 +97,7 @@ def check_concealed(text: str) -> ConcealedCheck:
     Once the trial is closed, its whole export has the same hashes, and `Trial.from_json` and `verify` check the rest.
     """
     try:
-        document = json.loads(text)
+        document = read_json(text)
         name, listed = str(document["trial"]), [dict(fields) for fields in document["events"]]
         found = ConcealedCheck(name, 0, 0, 0, NOTHING)
         for fields in listed:
@@ -108,7 +110,7 @@ def check_concealed(text: str) -> ConcealedCheck:
             found = ConcealedCheck(name, event.number, checked, unchecked, event.hash)
         if (document["number"], document["hash"]) != (found.events, found.hash):
             return found._replace(failed=found.events, problem="the end of the log is missing")
-    except (LookupError, TypeError, ValueError, AttributeError) as mistake:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as mistake:
         raise TrialError(f"the text is not an export of a trial: {mistake}") from None
     return found
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
+from safebandit.trials.engine import find_unit
 from safebandit.trials.events import (
     DECISIONS,
     NO_ARM,
@@ -22,10 +23,12 @@ from safebandit.trials.events import (
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
-from safebandit.trials.texts import check_name, check_text
+from safebandit.trials.texts import check_name, check_text, read_unit_id
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
+# Versions that took ids as they were typed.
+_BEFORE_ONE_SPELLING = ("0.1.0", "0.2.0")
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
 
 
@@ -194,9 +197,7 @@ class Replay:
 
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
-        check_text("a unit's id", content["unit"])
-        if self.store.unit(content["unit"]) is not None:
-            raise ConflictError(f"unit {content['unit']!r} has an arm already")
+        self._check_new(state, content["unit"], spelled=content["software"] not in _BEFORE_ONE_SPELLING)
         if state.stands_at is not None:
             raise ConflictError(f"the trial gives no arm since event {state.stands_at}, and nothing has happened since")
         drafts.check_open(state)
@@ -211,6 +212,14 @@ class Replay:
         arm, arms = content["arm"], state.allocator.arms
         if arm is not None and not state.allocator.available(arms.index(arm)):
             raise ConflictError(f"{arm!r} had as many pending units as the trial allows")
+
+    def _check_new(self, state: TrialState, unit: str, *, spelled: bool) -> None:
+        """Whether a unit has an id that could be taken, and no arm; `spelled`: ids had one spelling already."""
+        check_text("a unit's id", unit)
+        if spelled and read_unit_id(unit) != unit:
+            raise ConflictError(f"unit {unit!r} is not spelled as a trial spells it, {read_unit_id(unit)!r}")
+        if (find_unit(state.aliases, self.store, unit) if spelled else self.store.unit(unit)) is not None:
+            raise ConflictError(f"unit {unit!r} has an arm already")
 
     def _go_on_from(self, state: TrialState, content: Mapping[str, Any]) -> None:
         self.certain = False

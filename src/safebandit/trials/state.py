@@ -15,6 +15,7 @@ from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep.
 _SELDOM = ("waits_at", "voided", "aliases")
+_ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
 class TrialState:
@@ -169,9 +170,8 @@ class TrialState:
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
-        names = ("version", "status", "held_at", "units", "decisions", "waiting")
         seldom = {name: getattr(self, name) for name in _SELDOM if getattr(self, name)}
-        state = {**{name: getattr(self, name) for name in names}, **seldom, "settings": self.settings.to_dict()}
+        state = {**{name: getattr(self, name) for name in _ALWAYS}, **seldom, "settings": self.settings.to_dict()}
         state["position"] = list(self.allocator.position)
         return {
             "number": self.number,
@@ -188,6 +188,9 @@ class TrialState:
         state = json.loads(row.state)
         made = cls(name, Settings.from_dict(state.pop("settings")))
         made.allocator.position = tuple(state.pop("position"))
+        if state.keys() - _SELDOM != set(_ALWAYS):
+            # Of a name with a damaged letter nothing would be known: a unit might be given another arm.
+            raise ValueError(f"it has {', '.join(sorted(state))}")
         for key, value in state.items():
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time

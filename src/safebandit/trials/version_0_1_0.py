@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from safebandit.errors import TrialError
+from safebandit.names import find_name
 from safebandit.trials import drafts
 from safebandit.trials.engine import SOFTWARE, Engine
 from safebandit.trials.events import Draft
@@ -129,7 +130,9 @@ def _settings(document: Mapping[str, Any]) -> Settings:
 
 def _decision(state: TrialState, event: Mapping[str, Any]) -> Draft:
     """A decision of which only the arm was kept."""
-    arm = event.get("arm")
+    typed = event.get("arm")
+    # The file has names as they were typed: they had no one spelling then.
+    arm = None if typed is None else find_name(typed, state.settings.arms) or typed
     if arm is not None and event["id"] != state.round:
         raise TrialError(f"unit {event['id']!r} does not follow unit {state.round - 1}")
     body = {

@@ -123,6 +123,8 @@ def test_one_bit_anywhere(whole, tmp_path):
         ("UPDATE units SET arm = 'other' WHERE id = 'unit 3'", "is not the one that gave this answer"),
         ("UPDATE trials SET state = replace(state, 'seed', 'sead')", "cannot be read"),
         ("UPDATE trials SET state = replace(state, '}', ')')", "cannot be read"),
+        ("UPDATE trials SET state = replace(state, 'units', 'unitz')", "cannot be read: it has decisions"),
+        ("UPDATE trials SET state = replace(state, 'units', 'aliazes\":{},\"units')", "cannot be read: it has aliazes"),
     ],
 )
 def test_tables_beside_the_log_are_not_believed_alone(whole, tmp_path, statement, message):
@@ -204,3 +206,11 @@ def test_damage_has_an_exit_status_of_its_own(whole, tmp_path, command):
         assert left.out == ""
         assert left.err.startswith("DamagedError: ")
         assert left.err.count("\n") == 1
+
+
+def test_units_that_cannot_be_counted_anew_are_damage(whole, tmp_path):
+    with Ledger(shutil.copy(whole[0], tmp_path / "trials.db")) as book:
+        with book.engine.begin() as connection:
+            connection.execute(sa.text("UPDATE units SET outcome = '[' WHERE id = 'unit 3'"))
+        with refused('units of "knee" are not kept as they were written', DamagedError):
+            book.void("knee", "unit 1", reason="a typing error")

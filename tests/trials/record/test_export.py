@@ -183,6 +183,10 @@ def test_an_export_that_was_cut_short_is_found_out(ledger):
     assert check_concealed(json.dumps(document)).problem == "the end of the log is missing"
     with pytest.raises(TrialError, match="not an export of a trial"):
         check_concealed("[]")
+    with pytest.raises(TrialError, match='"trial" stands twice'):
+        check_concealed(json.dumps(document).replace('"trial"', '"trial": "hip", "trial"', 1))
+    with pytest.raises(TrialError, match="not an export of a trial"):
+        check_concealed("[" * 100_000)
 
 
 def test_the_owner_of_the_database_may_have_the_whole_export(ledger):

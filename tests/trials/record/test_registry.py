@@ -140,6 +140,7 @@ def forged(log, number, **changes):
     [
         (3, {"body": canonical({"trial": "knee", "hash": "0" * 64})}, "creates the trial 'knee', which is there"),
         (6, {"body": canonical({"id": "0" * 16, "revoked": "now"})}, "which does not work"),
+        (5, {"body": canonical({"id": "0" * 16, "revoked": None})}, "makes a key of id, revoked, which is not"),
         (6, {"kind": "begun"}, "which cannot be there"),
         (6, {"kind": "nonsense"}, "which cannot be there"),
         (2, {"actor": ""}, "actor must have"),

@@ -38,9 +38,10 @@ def as_before(ledger, *ids):
     with ledger.writing() as writing:
         engine = writing.trial("knee")
         for unit in ids:
-            engine.append(decide(engine.state, unit), "Ada")
+            draft = decide(engine.state, unit)
+            engine.append(Draft(draft.kind, {**draft.body, "software": "0.2.0"}), "Ada")
         draft = decide(engine.state, "next")
-        engine.append(Draft("held", {**draft.body, "cause": NO_ARM[draft.kind]}), "Ada")
+        engine.append(Draft("held", {**draft.body, "cause": NO_ARM[draft.kind], "software": "0.2.0"}), "Ada")
 
 
 def test_a_database_of_before_is_brought_up_to_date(database):

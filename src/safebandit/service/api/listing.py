@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from safebandit.service.api.schemas import PendingUnit, TrialLine
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.record.store import trial_row
+from safebandit.trials.record.store import as_written, trial_row
 from safebandit.trials.settings import Settings
 
 
@@ -21,16 +21,17 @@ def all_trials(ledger: Ledger) -> list[TrialLine]:
 
 
 def _line(name: str, status: str, text: str) -> TrialLine:
-    state = json.loads(text)
-    return TrialLine(
-        name=name,
-        title=state["settings"]["title"],
-        status=status,
-        units=state["units"],
-        pending=state["waiting"],
-        holding=status == "open" and state["held_at"] is not None,
-        waiting=status == "open" and state.get("waits_at") is not None,
-    )
+    with as_written(f'the state of trial "{name}"'):
+        state = json.loads(text)
+        return TrialLine(
+            name=name,
+            title=state["settings"]["title"],
+            status=status,
+            units=state["units"],
+            pending=state["waiting"],
+            holding=status == "open" and state["held_at"] is not None,
+            waiting=status == "open" and state.get("waits_at") is not None,
+        )
 
 
 def is_closed(ledger: Ledger, trial: str) -> bool:

@@ -87,8 +87,7 @@ async def ask(
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
     if given.new:
-        kind = "held" if given.held else "waiting" if given.waiting else "asked"
-        request.app.state.metrics.decided(trial, kind)
+        request.app.state.metrics.decided(trial, given.kind)
     response.status_code = 201 if given.new and given.arm is not None else 200
     if not key.may("read"):
         given = given._replace(why=without_numbers(given.why))

@@ -203,6 +203,8 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     except SafebanditError as problem:
         sent = Sent(form, str(problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
+    if isinstance(done, Allocation) and done.new:
+        request.app.state.metrics.decided(trial, done.kind)
     if isinstance(done, Allocation) and (done.arm is None or not done.new):
         # Nothing was written that an address could name: said at once, and asked again it is the same.
         return screens.trial_screen(request, key, trial, sent=_given(key, done))

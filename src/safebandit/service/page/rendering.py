@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from safebandit.errors import RecordError, SafebanditError
+from safebandit.errors import DamagedError, RecordError, SafebanditError
 from safebandit.problems.limits import show_alpha
 from safebandit.service.access import key_of
 from safebandit.service.page import charts
@@ -148,6 +148,9 @@ def _words(error: SafebanditError) -> str:
     if not isinstance(error, RecordError) or error.__cause__ is None:
         return str(error)
     _log.error("the record failed", extra={"fields": {"problem": str(error)}})
+    if isinstance(error, DamagedError):
+        # To try again is no use; the interface for programs says the same.
+        return str(error)
     return "the database cannot be used now, and nothing of this was written; try again in a moment"
 
 

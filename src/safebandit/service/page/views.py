@@ -16,7 +16,7 @@ from safebandit.trials.events import Event
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
-from safebandit.trials.record.store import trial_row
+from safebandit.trials.record.store import as_written, trial_row
 from safebandit.trials.settings import Settings
 from safebandit.trials.units import Unit
 
@@ -92,7 +92,11 @@ _HEADS = sa.select(trials.c.name, trials.c.number, trials.c.time, trials.c.statu
 
 
 def _head(connection: sa.Connection, row: Any) -> Head:
-    state = json.loads(row.state)
+    with as_written(f'the state of trial "{row.name}"'):
+        return _read_head(connection, row, json.loads(row.state))
+
+
+def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> Head:
     waits_at = state.get("waits_at")
     stands_at, why = waits_at or state["held_at"], None
     if stands_at is not None and row.status == "open":
@@ -146,9 +150,11 @@ def allocation(ledger: Ledger, name: str, seen: Overview) -> AllocationOverTime:
     block = block_size(seen.rounds)
     blocks = math.ceil(seen.rounds / block)
     number = ((units.c.round - 1) // block).label("block")
+    # As the overview has them: one that was voided after it still counted then.
+    counts = sa.or_(units.c.voided_at.is_(None), units.c.voided_at > seen.events)
     counted = (
         sa.select(units.c.arm, number, sa.func.count())
-        .where(units.c.trial == name, units.c.round <= seen.rounds, units.c.voided_at.is_(None))
+        .where(units.c.trial == name, units.c.round <= seen.rounds, counts)
         .group_by(units.c.arm, number)
     )
     arms = {arm.arm: [0] * blocks for arm in seen.arms}

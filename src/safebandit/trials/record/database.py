@@ -196,10 +196,16 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        with _as_long_as_it_takes(connection):
-            command.upgrade(config, REVISION)
+    try:
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            with _as_long_as_it_takes(connection):
+                command.upgrade(config, REVISION)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise DamagedError(
+            f"the database of version {found} is damaged: what it keeps beside its logs cannot be read ({problem}), so "
+            f"it was not brought to version {REVISION}; take a copy that holds"
+        ) from problem
 
 
 def _as_long_as_it_takes(connection: sa.Connection) -> contextlib.AbstractContextManager[None]:

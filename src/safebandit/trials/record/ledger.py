@@ -29,7 +29,15 @@ from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
 from safebandit.trials.record.registry import read_registry
-from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, read_ahead, read_event, trial_row
+from safebandit.trials.record.store import (
+    Ahead,
+    DatabaseStore,
+    as_written,
+    load_state,
+    read_ahead,
+    read_event,
+    trial_row,
+)
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -157,7 +165,9 @@ class Ledger:
     def unit(self, name: str, id: str) -> Unit:
         """What is known of a unit, however its id is typed."""
         with self.reading() as connection:
-            aliases = json.loads(trial_row(connection, name).state).get("aliases", {})
+            row = trial_row(connection, name)
+            with as_written(f'the state of trial "{name}"'):
+                aliases = dict(json.loads(row.state).get("aliases", {}))
             unit = find_unit(aliases, DatabaseStore(connection, name), id)
         if unit is None:
             raise NotFoundError(f'trial "{name}" has no unit {id!r}')

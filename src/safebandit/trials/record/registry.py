@@ -105,10 +105,12 @@ class Registry:
         self.trials[trial] = hash
         return None
 
-    def _make_key(self, *, id: str, **rest: Any) -> str | None:
-        if id in self.keys:
-            return f"makes the key {id!r}, which is there already"
-        self.keys[id] = {"id": id, **rest}
+    def _make_key(self, **key: Any) -> str | None:
+        if key.keys() != set(keys.c.keys()):
+            return f"makes a key of {', '.join(sorted(key))}, which is not what a key has"
+        if key["id"] in self.keys:
+            return f"makes the key {key['id']!r}, which is there already"
+        self.keys[key["id"]] = key
         return None
 
     def _revoke_key(self, *, id: str, revoked: str) -> str | None:

@@ -146,7 +146,7 @@ def read_ahead(connection: sa.Connection, name: str) -> Ahead:
         ids = columns.pop("id")
         return Ahead(number, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
     except (TypeError, ValueError):
-        raise RecordError(f'units of "{name}" are not kept as they were written; verify the trial') from None
+        raise DamagedError(f'units of "{name}" are not kept as they were written; verify the trial') from None
 
 
 _COLUMNS = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
