@@ -51,7 +51,7 @@ class Trial:
     >>> trial.tell("patient 1", reward=1, risk={"nausea": 0})
     Receipt(event=3, new=True)
     >>> trial.pending
-    {'patient 1': '1'}
+    {'patient 1': '0'}
     """
 
     def __init__(
