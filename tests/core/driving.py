@@ -10,9 +10,10 @@ from scipy import stats
 
 from safebandit import Instance, instance_by_name
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, quantity
+from safebandit.core.conduct import plain_conduct
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
-from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, memory_for, state_of
+from safebandit.core.kernels import Costs, Told, Trials, empty_trials, kernels_for, memory_for, state_of
 from safebandit.core.laws import draw
 from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, search_for
@@ -29,6 +30,10 @@ OWN = QUANTITY.fields["own"][1] // 8
 def ready(policy, arms, limits, when_none="least_risky", risks=None):
     policy = policy_from_text(policy) if isinstance(policy, str) else policy
     return prepare(policy, Setup(arms, limits, when_none, risks))
+
+
+# One unit after the other, however many are pending.
+CONDUCT = plain_conduct(pending_cap=2**62)
 
 
 class Bench:
@@ -75,9 +80,9 @@ class Bench:
         play, told = self.arms["asked"][[k]], np.array([outcome], float)
         self.arms["asked"][k] += 1
         self.seen["pending"][k] += ~np.isnan(told[0])
-        self.kernels.learn(
-            self.policy, self.memory, np.array([k]), play, told, self.unknown[None], np.array([False])
-        )  # fmt: skip
+        one = np.array([1])
+        told = Told(np.array([k]), play, one, told, self.unknown[None], np.array([False]))
+        self.kernels.learn(self.policy, CONDUCT, self.memory, told)
 
     def tell(self, values, k=0):
         """Begin again; arm k then has these rewards, and as many risks of the same values."""
@@ -105,13 +110,18 @@ class Bench:
         self.learn(k, *outcome)
 
     def decide(self, t):
-        return self.kernels.decide(self.policy, self.memory, t, 1, np.zeros(2 + len(self.arms), np.int64))
+        self.counts(t, 1)
+        return self.answer
 
     def counts(self, t, times):
-        """How often each arm is given in so many decisions at one state; behind the arms, WAIT and HOLD."""
-        counts = np.zeros(2 + len(self.arms), np.int64)
-        self.kernels.decide(self.policy, self.memory, t, times, counts)
-        return counts
+        """How often each arm is given in so many decisions at one state; behind the arms, WAIT and HOLD.
+
+        An arm that a test has made unavailable is so because it was dropped.
+        """
+        counts = np.zeros(3 + len(self.arms), np.int64)
+        self.arms["dropped"] = 1 - self.arms["available"]
+        self.answer = self.kernels.decide(self.policy, CONDUCT, self.memory, t, times, counts)
+        return np.delete(counts, len(self.arms))
 
     def table(self, t):
         """What a decision saw: permissible, reward index, chance, and the risk indices (rows of arms)."""

@@ -67,7 +67,7 @@ def guess_seed(text: str, arms: list[str]) -> int | None:
             k = allocator.decide(t).k
             if ARMS[k] != arm:
                 break
-            allocator.learn(k, allocator.give(k), (None, None), tuple(outcome(rng).values()))
+            allocator.learn(k, allocator.give(k, t), t, (None, None), tuple(outcome(rng).values()))
         else:
             return number
     return None
@@ -108,8 +108,8 @@ def next_arm(seen: dict) -> str | None:
     allocator = Settings.read(ARMS, 0.3, policy="docb", seed=0, pending_cap=1000).allocator()
     for k, arm in enumerate(seen["arms"]):
         for play in range(arm["plays"]):
-            allocator.give(k)
-            allocator.learn(k, play, (None, None), (arm["mean_reward"], arm["mean_risk"][0]))
+            allocator.give(k, 1)
+            allocator.learn(k, play, 1, (None, None), (arm["mean_reward"], arm["mean_risk"][0]))
     decision = allocator.decide(seen["units"] + 1)
     return ARMS[decision.k] if decision.k >= 0 else None
 

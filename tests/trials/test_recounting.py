@@ -23,7 +23,7 @@ def counted_plainly(units, chosen, lost):
     for unit in units:
         if unit.voided_at is None:
             if unit.arm in chosen.arms:
-                chosen.give(chosen.arms.index(unit.arm))
+                chosen.give(chosen.arms.index(unit.arm), unit.round)
             told += [(at, 0, unit) for at in {at for at in unit.told_at if at is not None}]
             told += [(unit.lost_at, 1, unit)] if unit.lost_at is not None else []
     for number, gone, unit in sorted(told, key=lambda each: each[:2]):
@@ -36,7 +36,7 @@ def counted_plainly(units, chosen, lost):
             news = [None, *(harm if value is None else None for value in known[1:])]
         else:
             news = [value if at == number else None for value, at in parts]
-        chosen.learn(chosen.arms.index(unit.arm), unit.play, tuple(known), tuple(news), lost=bool(gone))
+        chosen.learn(chosen.arms.index(unit.arm), unit.play, unit.round, tuple(known), tuple(news), lost=bool(gone))
     return chosen.to_bytes(), [chosen.available(k) for k in range(len(chosen.arms))]
 
 

@@ -4,6 +4,7 @@ Two arrays of records hold the facts of one trial, whatever its policy. Per arm 
 
     asked      how often it was given out
     available  whether it may be given out now: not while too many of its units wait for their risk
+    dropped    whether a rule of the design has ended it for good
     key        fixes the bits of the Bernoulli reduction
 
 and for its reward, then for each of its risks, one `QUANTITY`:
@@ -16,6 +17,17 @@ and for its reward, then for each of its risks, one `QUANTITY`:
 
 `own` is declared with one number, and as many as the index wants lie behind it: records are laid out so far apart. So
 every policy, number of risks and index has the same types, and compiled code is shared.
+
+How the trial has gone so far is one `COURSE`:
+
+    last          the arm of the last unit that was given one, -1 before
+    given         units that were given an arm
+    settled       those of which nothing is waited for any more: told, or given up
+    cohort        units of the present cohort so far
+    cohort_from   the round of its first unit
+    cohort_harms  harms known of its units, after the Bernoulli reduction
+    looks         how often the data have been looked at
+    upwards       whether an arm that is not permissible excludes those above it
 """
 
 from __future__ import annotations
@@ -37,7 +49,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 Records: TypeAlias = NDArray[np.void]
 Seen: TypeAlias = Any  # one record of type QUANTITY
 
-ARM = np.dtype([("asked", "i8"), ("available", "i8"), ("key", "u8")])
+ARM = np.dtype([("asked", "i8"), ("available", "i8"), ("dropped", "i8"), ("key", "u8")])
 QUANTITY = np.dtype(
     [
         ("plays", "i8"),
@@ -47,6 +59,18 @@ QUANTITY = np.dtype(
         ("mean", "f8"),
         ("limit", "f8"),
         ("own", "f8", (1,)),
+    ]
+)
+COURSE = np.dtype(
+    [
+        ("last", "i8"),
+        ("given", "i8"),
+        ("settled", "i8"),
+        ("cohort", "i8"),
+        ("cohort_from", "i8"),
+        ("cohort_harms", "i8"),
+        ("looks", "i8"),
+        ("upwards", "i8"),
     ]
 )
 # Numbers that a policy keeps for itself lie behind one another, as those of an index do.
@@ -73,6 +97,7 @@ class State(NamedTuple):
     risks: int
     stride: int
     numbers: Any
+    course: Any
     stream: Stream
     table: Any
     columns: int
@@ -89,6 +114,7 @@ class Memory(NamedTuple):
     arms: Records
     quantities: Records
     numbers: Records
+    courses: Records
     streams: Streams
     table: Records
     bytes: NDArray[np.uint8]
@@ -97,7 +123,8 @@ class Memory(NamedTuple):
         """Another memory that knows the same."""
         raw = self.bytes.copy()
         return Memory(
-            self.arms.copy(), _view(raw), self.numbers.copy(), self.streams.copy(), self.table.copy(), raw
+            self.arms.copy(), _view(raw), self.numbers.copy(), self.courses.copy(), self.streams.copy(),
+            self.table.copy(), raw,
         )  # fmt: skip
 
 
@@ -125,7 +152,9 @@ def new_memory(
     counted = np.zeros(keys.shape, ARM)
     counted["key"], counted["available"] = keys, 1
     table = np.full((arms, RISKS + risks + columns), np.nan).view(CELL)
-    return Memory(counted, quantities, np.zeros((trials, max(1, sizes.trial)), OWN), streams, table, raw)
+    courses = np.zeros(trials, COURSE)
+    courses["last"] = -1
+    return Memory(counted, quantities, np.zeros((trials, max(1, sizes.trial)), OWN), courses, streams, table, raw)
 
 
 def _view(raw: NDArray[np.uint8]) -> Records:

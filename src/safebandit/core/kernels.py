@@ -20,15 +20,32 @@ from safebandit.core.arms import (
     new_memory,
     quantity,
 )
+from safebandit.core.conduct import Conduct, bar, give, mark_available, next_arm, settle
 from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
-from safebandit.core.policies.interface import begin, decide, learned, learned_pair, sizes
+from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
 from safebandit.core.searches.interface import find
+from safebandit.core.selection.interface import select
+from safebandit.core.stopping.interface import measure
 from safebandit.core.streams import Streams, bernoulli_bit
 
 # How often a running trial looks whether it should stop.
 STOP_EVERY = 1 << 16
 FIRST: Any = np.int64(0)
+
+
+class Told(NamedTuple):
+    """What was told of plays, a row for each time that something was: the play's arm, number and round, its reward and
+    risks as far as they are new (NaN: not told then), what was known of it before, and whether the rest was given up
+    then.
+    """
+
+    arms: Counts
+    plays: Counts
+    rounds: Counts
+    news: Numbers
+    known: Numbers
+    lost: NDArray[np.bool_]
 
 
 class Costs(NamedTuple):
@@ -83,6 +100,7 @@ def state_of(memory: Memory, i: int, watched: bool) -> State:
         memory.quantities.shape[2] - 1,
         memory.quantities.strides[2],
         memory.numbers[i, 0],
+        memory.courses[i],
         memory.streams[i],
         memory.table[0, 0],
         memory.table.shape[1],
@@ -118,6 +136,36 @@ def learn_news(policy: Any, state: State, k: int, play: int, news: Numbers, know
             reward_bit = bernoulli_bit(key, outcome_draw(state, 0, play), reward)
             risk_bit = bernoulli_bit(key, outcome_draw(state, j, play), risk)
             learned_pair(policy, state, k, j, reward_bit, risk_bit)
+
+
+@piece
+def hear(
+    policy: Any,
+    conduct: Conduct,
+    state: State,
+    k: int,
+    play: int,
+    t: int,
+    news: Numbers,
+    known: Numbers,
+    lost: bool,
+) -> bool:
+    """Count what is new of the unit of round t, given what was known before (NaN: nothing); what is still not known of
+    one that is `lost` is no longer waited for. Whether it is then time to look at the data.
+    """
+    open_before, open_now = False, False
+    for j in range(1 + state.risks):
+        if j == REWARD and not conduct.rewarded:
+            continue
+        unknown = np.isnan(known[j])
+        open_before = open_before or unknown
+        open_now = open_now or (unknown and np.isnan(news[j]) and not lost)
+        if not np.isnan(news[j]) or (lost and unknown):
+            quantity(state, k, j).pending -= 1
+        if j != REWARD and t >= state.course.cohort_from and not np.isnan(news[j]):
+            state.course.cohort_harms += bernoulli_bit(at(state.arms, k).key, outcome_draw(state, j, play), news[j])
+    learn_news(policy, state, k, play, news, known)
+    return settle(policy, conduct, state) if open_before and not open_now else False
 
 
 def _play_trials(
@@ -156,6 +204,8 @@ def _play_trials(
                 arm = at(state.arms, k)
                 play = arm.asked
                 arm.asked = play + 1
+                state.course.last = k
+                state.course.given += 1
                 reward, place = draw_reward(law, k, outcomes[i, k])
                 reward_bit = learn_outcome(policy, state, k, FIRST, play, reward)
                 for j in range(1, 1 + state.risks):
@@ -182,33 +232,54 @@ def _begin(policy: Any, memory: Memory) -> None:
     begin(policy, state_of(memory, 0, False))
 
 
-def _decide(policy: Any, memory: Memory, t: int, times: int, counts: Counts) -> tuple[int, bool]:
-    """Decide round t so many times, and count each arm, and behind the arms WAIT and HOLD, as negative places do.
+def _decide(
+    policy: Any, conduct: Conduct, memory: Memory, t: int, times: int, counts: Counts
+) -> tuple[int, bool]:  # fmt: skip
+    """Decide round t so many times, and count each arm, and behind the arms DONE, WAIT and HOLD, as negative places do.
 
     The last decision is given back; what it saw is written into the memory's table.
     """
     state = state_of(memory, 0, times == 1)
     k, none = 0, False
     for _ in range(times):
-        k, none = decide(policy, state, t)
+        k, none = next_arm(policy, conduct, state, t)
         counts[k] += 1
     return k, none
 
 
-def _learn(
-    policy: Any, memory: Memory, arms: Counts, plays: Counts, news: Numbers, known: Numbers, lost: NDArray[np.bool_]
-) -> None:
-    """Count what is new of plays, one row after the other, given what was known of each before.
-
-    What is still not known of a play that is `lost` is no longer waited for.
-    """
+def _learn(policy: Any, conduct: Conduct, memory: Memory, told: Told) -> None:
+    """Count what is new of plays, one row after the other, given what was known of each before."""
     state = state_of(memory, 0, False)
-    for i in range(arms.shape[0]):
-        k = arms[i]
-        for j in range(1 + state.risks):
-            if not np.isnan(news[i, j]) or (lost[i] and np.isnan(known[i, j])):
-                quantity(state, k, j).pending -= 1
-        learn_news(policy, state, k, plays[i], news[i], known[i])
+    for i in range(told.arms.shape[0]):
+        hear(
+            policy, conduct, state, told.arms[i], told.plays[i], told.rounds[i], told.news[i], told.known[i],
+            told.lost[i],
+        )  # fmt: skip
+
+
+def _give(conduct: Conduct, memory: Memory, k: int, t: int) -> int:
+    return give(conduct, state_of(memory, 0, False), k, t)
+
+
+def _bars(conduct: Conduct, memory: Memory, out: Counts) -> None:
+    """Write of every arm what speaks against giving it now, and note whether it may be given."""
+    state = state_of(memory, 0, False)
+    mark_available(conduct, state)
+    for k in range(state.size):
+        out[k] = bar(conduct, state, k)
+
+
+def _measure_all(rule: Any, memory: Memory, rows: Counts, found: Numbers) -> None:
+    """Measure a rule in some trials, by their rows: the first row of `found` is that of the first."""
+    for n in range(rows.shape[0]):
+        found[n] = np.nan
+        measure(rule, state_of(memory, rows[n], False), found[n])
+
+
+def _select_all(rule: Any, memory: Memory, rows: Counts, chosen: Counts) -> None:
+    """What is selected in some trials, by their rows."""
+    for n in range(rows.shape[0]):
+        chosen[n] = select(rule, state_of(memory, rows[n], False))
 
 
 class Kernels(NamedTuple):
@@ -218,15 +289,21 @@ class Kernels(NamedTuple):
     begin: Callable[..., None]
     decide: Callable[..., tuple[int, bool]]
     learn: Callable[..., None]
+    measure: Callable[..., None]
+    select: Callable[..., None]
 
 
-_STEPS: tuple[Any, ...] = (_play_trials, _begin, _decide, _learn)
+_STEPS: tuple[Any, ...] = (_play_trials, _begin, _decide, _learn, _measure_all, _select_all)
+give_unit: Callable[..., int] = compiled(_give)
+write_bars: Callable[..., None] = compiled(_bars)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
 _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 
 
 def kernels_for(*values: Any) -> Kernels:
-    """The kernels for a policy (and a law): kept on disk if all of its types are ours, else in this process only."""
+    """The kernels for a policy (and a law), or for a rule: kept on disk if all of its types are ours, else in this
+    process only.
+    """
     return _KEPT_ON_DISK if all(is_ours(value) for value in values) else _IN_THIS_PROCESS
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, Counts, Numbers, fits
-from safebandit.core.kernels import kernels_for, memory_for
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
+from safebandit.core.conduct import FREE, Conduct, plain_conduct
+from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, write_bars
 from safebandit.core.policies import Decision, Setup, prepare
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.sources import formulas_hash
@@ -18,6 +18,9 @@ from safebandit.trials.explanation import Explanation, explain_decision, reason_
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
 CHANCE_DRAWS = 1000
+
+# The answers of a decision that are no arm: HOLD, WAIT and DONE.
+ANSWERS = 3
 
 # What is known of one play: the reward and every risk; None where it is not known.
 Outcome = tuple[float | None, ...]
@@ -27,16 +30,15 @@ Outcome = tuple[float | None, ...]
 Position = tuple[int, ...]
 
 
-class Told(NamedTuple):
-    """What was told of plays, a row for each time that something was: the play's arm and number, its reward and risks
-    as far as they are new (NaN: not told then), what was known of it before, and whether the rest was given up then.
+class Given(NamedTuple):
+    """The units that were given arms: how many each arm was, the arm of the last (-1: none), and how many are in the
+    present cohort, which began in round `cohort_from`.
     """
 
     arms: Counts
-    plays: Counts
-    news: Numbers
-    known: Numbers
-    lost: NDArray[np.bool_]
+    last: int
+    cohort: int
+    cohort_from: int
 
 
 class Chances(NamedTuple):
@@ -73,7 +75,7 @@ class Allocator:
     """Arms, limits and a policy, with the compiled memory of what was seen.
 
     `places` are the arms' numbers in their trial, from 0: an arm's random numbers do not depend on the other arms.
-    Of each arm and risk at most as many units may be pending as are known, or `pending_cap` where that is more.
+    `conduct` is how units are given arms around the policy; by default one after the other.
     """
 
     def __init__(
@@ -85,13 +87,13 @@ class Allocator:
         risks: tuple[str, ...],
         seed: int,
         places: Sequence[int] | None = None,
-        pending_cap: int = 1,
+        conduct: Conduct | None = None,
     ) -> None:
         self.arms = tuple(arms)
         self.limits = limits
         self.risks = risks
         self.seed = seed
-        self.pending_cap = pending_cap
+        self.conduct = plain_conduct() if conduct is None else conduct
         self.policy = prepare(policy, Setup(self.arms, limits, "hold"))
         self._kernels = kernels_for(self.policy)
         chosen = list(range(len(self.arms)) if places is None else places)
@@ -104,7 +106,8 @@ class Allocator:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
         table = self.memory.table["value"]
         table[:] = np.nan
-        k, none = self._kernels.decide(self.policy, self.memory, t, 1, np.zeros(2 + len(self.arms), np.int64))
+        counts = np.zeros(ANSWERS + len(self.arms), np.int64)
+        k, none = self._kernels.decide(self.policy, self.conduct, self.memory, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
@@ -143,64 +146,61 @@ class Allocator:
         tells = getattr(self.policy, "tells_chances", False)
         if tells and decision is not None and decision.k >= 0 and not decision.none:
             return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
-        before, counts = self.memory.streams.copy(), np.zeros(2 + len(self.arms), np.int64)
-        _, none = self._kernels.decide(self.policy, self.memory, t, 1, counts)
+        before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
+        _, none = self._kernels.decide(self.policy, self.conduct, self.memory, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells:
                 self.memory.streams[:] = before
                 return Chances(tuple(self.memory.table["value"][:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._kernels.decide(self.policy, self.memory, t, CHANCE_DRAWS, counts)
+            self._kernels.decide(self.policy, self.conduct, self.memory, t, CHANCE_DRAWS, counts)
             self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()
-        return Chances(tuple(shares[:-2]), sum(shares[-2:]), 0 if total == 1 else total)
+        return Chances(tuple(shares[:-ANSWERS]), sum(shares[-ANSWERS:]), 0 if total == 1 else total)
 
-    def give(self, k: int) -> int:
-        """Count a unit that is given arm k, of which all is pending; the number of its play, from 0."""
-        arm = self.memory.arms[0, k]
-        play = int(arm["asked"])
-        arm["asked"] += 1
-        self.memory.quantities[0, k]["pending"] += 1
-        self._set_available(k)
-        return play
+    def give(self, k: int, t: int) -> int:
+        """Count the unit of round t, which is given arm k and of which all is pending; its play's number, from 0."""
+        return int(give_unit(self.conduct, self.memory, k, t))
 
-    def take_back(self, k: int) -> None:
-        """Count a unit of arm k, of which all is pending, as if it had never been given the arm."""
-        self.memory.arms[0, k]["asked"] -= 1
-        self.memory.quantities[0, k]["pending"] -= 1
-        self._set_available(k)
-
-    def learn(self, k: int, play: int, known: Outcome, news: Outcome, *, lost: bool = False) -> None:
-        """Count what is new of a play of arm k, given what was known of it before; of one that is `lost` nothing more
-        is waited for.
+    def learn(self, k: int, play: int, t: int, known: Outcome, news: Outcome, *, lost: bool = False) -> None:
+        """Count what is new of a play of arm k, the one of round t, given what was known of it before; of one that is
+        `lost` nothing more is waited for.
         """
         told, before = (
             np.array([[math.nan if value is None else value for value in part]]) for part in (news, known)
         )  # fmt: skip
-        self._learn(Told(np.array([k]), np.array([play]), told, before, np.array([lost])))
-        self._set_available(k)
+        self._learn(Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost])))
 
-    def count(self, given: Counts, told: Told) -> None:
-        """Count so many units of every arm, of which nothing is counted yet, and all that was told of them."""
-        self.memory.arms["asked"][0] = given
-        self.memory.quantities["pending"][0] = given[:, None]
+    def count(self, given: Given, told: Told) -> None:
+        """Count units of which nothing is counted yet, and all that was told of them."""
+        self.memory.arms["asked"][0] = given.arms
+        self.memory.quantities["pending"][0] = given.arms[:, None]
+        if not self.conduct.rewarded:
+            self.memory.quantities["pending"][0, :, REWARD] = 0
+        course = self.memory.courses[0]
+        course["given"], course["last"] = given.arms.sum(), given.last
+        course["cohort"], course["cohort_from"] = given.cohort, given.cohort_from
         self._learn(told)
-        for k in range(len(self.arms)):
-            self._set_available(k)
 
     def _learn(self, told: Told) -> None:
-        self._kernels.learn(self.policy, self.memory, *told)
+        self._kernels.learn(self.policy, self.conduct, self.memory, told)
+
+    @property
+    def course(self) -> dict[str, int]:
+        """How the trial has gone so far, as `core/arms.py` says."""
+        return {name: int(self.memory.courses[name][0]) for name in self.memory.courses.dtype.names or ()}
+
+    def bars(self) -> list[int]:
+        """What speaks against giving each arm now, as `core/conduct.py` says."""
+        out = np.zeros(len(self.arms), np.int64)
+        write_bars(self.conduct, self.memory, out)
+        return [int(each) for each in out]
 
     def available(self, k: int) -> bool:
         """Whether arm k may be given now: not while too many of its units wait for their risk."""
-        return bool(self.memory.arms["available"][0, k])
-
-    def _set_available(self, k: int) -> None:
-        risks = self.memory.quantities[0, k, 1:]
-        counts = zip(risks["pending"].tolist(), risks["plays"].tolist(), strict=True)
-        self.memory.arms["available"][0, k] = all(fits(*count, self.pending_cap) for count in counts)
+        return self.bars()[k] == FREE
 
     @property
     def position(self) -> Position:
@@ -228,10 +228,8 @@ class Allocator:
             part[...] = np.frombuffer(data, part.dtype, part.size, place).reshape(part.shape)
             place += part.nbytes
         self.memory.arms["asked"] = asked
-        for k in range(len(self.arms)):
-            self._set_available(k)
         return True
 
     def _counted(self) -> tuple[Any, ...]:
-        """What outcomes change: the quantities with their own numbers, and the policy's own."""
-        return self.memory.bytes, self.memory.numbers
+        """What outcomes change: the quantities with their own numbers, the policy's own, and the trial's course."""
+        return self.memory.bytes, self.memory.numbers, self.memory.courses

@@ -8,21 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts
-from safebandit.trials.allocator import Told
+from safebandit.core.kernels import Told
+from safebandit.trials.allocator import Given
 from safebandit.trials.units import UnitTable
 
 HARM = 1.0
 
 
-def in_order(units: UnitTable, arms: Sequence[str], *, lost_is_harm: bool) -> tuple[Counts, Told]:
-    """How many units each of these arms was given, and what was told of them, event by event.
+def in_order(
+    units: UnitTable, arms: Sequence[str], *, lost_is_harm: bool, cohort_from: int = 0
+) -> tuple[Given, Told]:  # fmt: skip
+    """The units that these arms were given, and what was told of them, event by event.
 
-    What became known after a unit was given up is counted where it was given up, and the rest given up.
+    `cohort_from` is the round in which the present cohort began; by default that of the last unit. What became known
+    after a unit was given up is counted where it was given up, and the rest given up.
     """
     place = {arm: k for k, arm in enumerate(arms)}
     # The last place stands for -1.
     of = np.array([*(place.get(arm, -1) for arm in units.names), -1], np.int64)[units.arms]
-    given = np.bincount(of[of >= 0], minlength=len(arms)).astype(np.int64)
+    given = _given(of, units.rounds, len(arms), cohort_from)
     rows, numbers, lost = _events(units)
     kept = of[rows] >= 0
     # Of one event, what became known late comes before the loss of the rest.
@@ -35,7 +39,17 @@ def in_order(units: UnitTable, arms: Sequence[str], *, lost_is_harm: bool) -> tu
     news = np.where((told_at == numbers[:, None]) & ~lost[:, None], outcomes, np.nan)
     if lost_is_harm:
         news[:, 1:][lost[:, None] & np.isnan(known[:, 1:])] = HARM
-    return given, Told(of[rows], units.plays[rows], news, known, lost)
+    return given, Told(of[rows], units.plays[rows], units.rounds[rows], news, known, lost)
+
+
+def _given(of: Counts, rounds: Counts, arms: int, cohort_from: int) -> Given:
+    counted = np.flatnonzero(of >= 0)
+    if not len(counted):
+        return Given(np.zeros(arms, np.int64), -1, 0, cohort_from)
+    last = counted[np.argmax(rounds[counted])]
+    began = cohort_from or int(rounds[last])
+    counts = np.bincount(of[counted], minlength=arms).astype(np.int64)
+    return Given(counts, int(of[last]), int((rounds[counted] >= began).sum()), began)
 
 
 def _events(units: UnitTable) -> tuple[Counts, Counts, NDArray[np.bool_]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from safebandit.core.conduct import plain_conduct
 from safebandit.core.naming import read_number
 from safebandit.core.policies import arms_in, name_arms, plan, policy_from_text, policy_to_text, recommended
 from safebandit.errors import TrialError, suggest
@@ -138,7 +139,7 @@ class Settings:
         places = [self.arms.index(arm) for arm in self.active]
         return Allocator(
             self.active, self.limits, policy_from_text(self.policy),
-            risks=self.risks, seed=self.seed, places=places, pending_cap=self.pending_cap,
+            risks=self.risks, seed=self.seed, places=places, conduct=plain_conduct(self.pending_cap),
         )  # fmt: skip
 
     def amended(

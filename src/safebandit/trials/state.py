@@ -14,7 +14,7 @@ from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep.
-_SELDOM = ("waits_at", "voided", "aliases")
+_SELDOM = ("waits_at", "voided", "aliases", "cohort_from")
 _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
@@ -41,6 +41,8 @@ class TrialState:
         self.waiting = 0
         # Ids that were taken before ids had one spelling, by the spelling that they would have now.
         self.aliases: dict[str, str] = {}
+        # The round in which the present cohort began, where units come in cohorts.
+        self.cohort_from = 0
         # Whether the memory that was kept had been written by other formulas: who writes next notes that in the log.
         self.recounted = False
 
@@ -105,7 +107,9 @@ class TrialState:
         self.waiting += 1
         unit, arm = content["unit"], content["arm"]
         # No two units share a play: the bits of their outcomes' Bernoulli reduction would be the same.
-        play = self.allocator.give(self.allocator.arms.index(arm)) + self.voided.get(arm, 0)
+        play = self.allocator.give(self.allocator.arms.index(arm), content["round"]) + self.voided.get(arm, 0)
+        if self.allocator.conduct.cohort > 1:
+            self.cohort_from = self.allocator.course["cohort_from"]
         nothing: list[float | None] = [None] * (1 + len(self.settings.risks))
         store.put(Unit(unit, arm, content["round"], play, number, nothing))
         if normal(unit) != unit:
@@ -129,18 +133,12 @@ class TrialState:
 
     def _void(self, number: int, unit: Unit, store: Store) -> None:
         """Count a unit as nothing; random numbers and rounds stay where they are."""
-        waited_for = unit.pending
+        self.waiting -= unit.pending
         unit.voided_at = number
         store.put(unit)
         self.units -= 1
         self.voided[unit.arm] = self.voided.get(unit.arm, 0) + 1
-        if not waited_for:
-            # It was given up, and may have been counted as harm.
-            self._count_anew(store)
-            return
-        self.waiting -= 1
-        if unit.arm in self.allocator.arms:
-            self.allocator.take_back(self.allocator.arms.index(unit.arm))
+        self._count_anew(store)
 
     def _correct(self, unit: Unit, outcome: list[float | None], store: Store) -> None:
         for j, value in enumerate(outcome):
@@ -154,7 +152,7 @@ class TrialState:
         """Count what is new of a unit; of an arm that was withdrawn nothing is counted until it is added again."""
         if unit.arm in self.allocator.arms:
             k = self.allocator.arms.index(unit.arm)
-            self.allocator.learn(k, unit.play, tuple(unit.outcome), tuple(news), lost=lost)
+            self.allocator.learn(k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost)
 
     def count(self, store: Store) -> None:
         """Count all outcomes that a store has, by the settings in force now."""
@@ -165,8 +163,10 @@ class TrialState:
         position = self.allocator.position
         self.allocator = self.settings.allocator()
         self.allocator.position = position
-        lost_is_harm = self.settings.lost == "harm"
-        self.allocator.count(*in_order(store.table(), self.allocator.arms, lost_is_harm=lost_is_harm))
+        lost_is_harm, arms = self.settings.lost == "harm", self.allocator.arms
+        self.allocator.count(
+            *in_order(store.table(), arms, lost_is_harm=lost_is_harm, cohort_from=self.cohort_from)
+        )  # fmt: skip
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""

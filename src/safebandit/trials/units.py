@@ -38,14 +38,15 @@ class Unit:
 
 
 class UnitTable(NamedTuple):
-    """Units, a row for each: their arms, by their places in `names` (-1: voided, it counts as nothing), and plays;
-    their outcomes (columns), NaN where not known, with the numbers of the events that told them, and the event in which
-    each was given up; 0 where there is none.
+    """Units, a row for each: their arms, by their places in `names` (-1: voided, it counts as nothing), plays and
+    rounds; their outcomes (columns), NaN where not known, with the numbers of the events that told them, and the event
+    in which each was given up; 0 where there is none.
     """
 
     names: tuple[str, ...]
     arms: Counts
     plays: Counts
+    rounds: Counts
     outcomes: Numbers
     told_at: Counts
     lost_at: Counts
@@ -53,7 +54,7 @@ class UnitTable(NamedTuple):
 
 def as_table(units: Iterable[Unit]) -> UnitTable:
     """These units in their order."""
-    fields = ("arm", "play", "outcome", "told_at", "lost_at", "voided_at")
+    fields = ("arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at")
     listed = list(units)
     return unit_table(*([getattr(unit, name) for unit in listed] for name in fields))
 
@@ -61,6 +62,7 @@ def as_table(units: Iterable[Unit]) -> UnitTable:
 def unit_table(
     arms: Sequence[str],
     plays: Sequence[int],
+    rounds: Sequence[int],
     outcomes: Sequence[Sequence[float | None]],
     told_at: Sequence[Sequence[int | None]],
     lost_at: Sequence[int | None],
@@ -73,7 +75,8 @@ def unit_table(
     told, lost, void = (np.nan_to_num(np.array(each, float)).astype(np.int64) for each in (told_at, lost_at, voided_at))
     places = np.where(void > 0, -1, np.array([place[arm] for arm in arms], np.int64))
     values = np.array(outcomes, float).reshape(shape)
-    return UnitTable(names, places, np.array(plays, np.int64), values, told.reshape(shape), lost)
+    numbers, order = np.array(plays, np.int64), np.array(rounds, np.int64)
+    return UnitTable(names, places, numbers, order, values, told.reshape(shape), lost)
 
 
 def with_units(table: UnitTable, rows: Mapping[str, int], units: Sequence[Unit]) -> UnitTable:

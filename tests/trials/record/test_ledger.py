@@ -433,9 +433,9 @@ def test_an_amendment_counts_what_is_known_by_the_new_rules(ledger):
     fresh = ledger.state("fresh").allocator
     for unit in (ledger.unit("knee", f"unit {i}") for i in range(60)):
         k = ARMS.index(unit.arm)
-        play = fresh.give(k)
+        play = fresh.give(k, unit.round)
         if not unit.pending:
-            fresh.learn(k, play, (None, None), tuple(unit.outcome))
+            fresh.learn(k, play, unit.round, (None, None), tuple(unit.outcome))
     for field in ("plays", "pending", "total", "ones", "mean"):
         mine, theirs = (each.memory.quantities[field].tolist() for each in (state.allocator, fresh))
         assert mine == theirs

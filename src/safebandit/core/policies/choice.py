@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from safebandit.core.arms import CHANCE, RISKS, Seen, State, at, quantity, write, written
+from safebandit.core.arms import CHANCE, PERMISSIBLE, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece, rare, substituted
 from safebandit.core.indices.interface import lower, permits, width
 from safebandit.core.policies.interface import HOLD, WAIT
@@ -86,8 +86,13 @@ def asked_round(safety: Any, risk: Seen, t: int, risks: int, lasting: bool) -> i
 
 @piece
 def is_permissible(index: Any, state: State, k: int, t: int, lasting: bool) -> bool:
-    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers."""
+    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers.
+
+    Where a course excludes upwards, the arm below, which was written before, must be permissible, too.
+    """
     stream, every = state.stream, True
+    if state.course.upwards and k > 0:
+        every = written(state, k - 1, PERMISSIBLE) == 1.0
     for j in range(1, 1 + state.risks):
         risk = quantity(state, k, j)
         clock = asked_round(index, risk, t, state.risks, lasting)

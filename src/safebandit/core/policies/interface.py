@@ -15,6 +15,7 @@ from safebandit.core.dispatch import generic
 # What `decide` answers instead of an arm.
 HOLD = -1  # no arm is permissible, and the policy plays nothing then
 WAIT = -2  # permissible arms exist, but none may be given out before an outcome arrives
+DONE = -3  # the policy's question is answered: nobody needs an arm any more
 
 
 @runtime_checkable
@@ -50,7 +51,7 @@ class Setup(NamedTuple):
 
 @generic
 def decide(policy: object, state: State, t: int) -> tuple[int, bool]:
-    """The arm for round t (or HOLD, or WAIT), and whether no arm was permissible: the policy's definition.
+    """The arm for round t (or HOLD, WAIT or DONE), and whether no arm was permissible: the policy's definition.
 
     It looks at every arm, in order, and writes what it saw into the state's table.
     """
@@ -81,6 +82,12 @@ def learned_pair(policy: object, state: State, k: int, j: int, reward: int, risk
     raise NotImplementedError
 
 
+@generic
+def looked(policy: object, state: State) -> None:
+    """Change the policy's own numbers when the data are looked at: for one that decides by looks, not by units."""
+    raise NotImplementedError
+
+
 @sizes.register(object)
 def _keeps_no_numbers(policy: object, arms: int, risks: int) -> Sizes:
     return Sizes(0, 0, 0)
@@ -93,6 +100,11 @@ def _has_nothing_to_set(policy: object, state: State) -> None:
 
 @learned.register(object)
 def _changes_nothing(policy: object, state: State, k: int, j: int, value: float, bit: int) -> None:
+    pass
+
+
+@looked.register(object)
+def _changes_nothing_by_looks(policy: object, state: State) -> None:
     pass
 
 

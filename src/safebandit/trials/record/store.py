@@ -149,7 +149,7 @@ def read_ahead(connection: sa.Connection, name: str) -> Ahead:
         raise DamagedError(f'units of "{name}" are not kept as they were written; verify the trial') from None
 
 
-_COLUMNS = ("id", "arm", "play", "outcome", "told_at", "lost_at", "voided_at")
+_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at")
 
 
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:

@@ -1,0 +1,156 @@
+"""How a protocol lets units be given arms, around any policy: cohorts, a first arm, steps, a burn-in, looks.
+
+A live trial and a simulated one take the same steps, all here: `bar` says which arms may be given, `next_arm` gives
+one, `give` counts that it was given, `settle` what was heard, and whether it is time to look at the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import REWARD, Counts, State, at, fits, quantity
+from safebandit.core.dispatch import inlined, piece
+from safebandit.core.policies.interface import WAIT, decide, looked
+from safebandit.core.streams import uniform
+
+# Why an arm may not be given now: nothing speaks against it, too many of its units are pending, it is more steps up
+# than are allowed, or it was dropped for good.
+FREE, PENDING, STEP, DROPPED = 0, 1, 2, 3
+
+
+class Conduct(NamedTuple):
+    """What is fixed of how units are given arms.
+
+    At most so many `units`, in cohorts of `cohort` units of one arm; with `waits`, a cohort begins when all is settled
+    of those before. The first cohort gets the arm `first` (-1: whom the policy says); before `burn_in` units, each gets
+    an arm that was given least often. With `steps` above 0 arms are in order: at most so many levels above the highest
+    that was given, and an arm is given first when `known_below` risks are known of the one below. With `upwards` an
+    arm that is not permissible excludes those above it. The data are looked at when so many units are settled as
+    `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known;
+    `rewarded`, whether a unit has a reward at all.
+    """
+
+    units: int
+    cohort: int
+    waits: bool
+    first: int
+    burn_in: int
+    steps: int
+    known_below: int
+    upwards: bool
+    looks: Counts
+    pending_cap: int
+    rewarded: bool
+
+
+# More units than any trial has.
+NO_LIMIT = 2**62
+
+
+def plain_conduct(pending_cap: int = 1) -> Conduct:
+    """One unit after the other, for as long as they come, and never a look: as a policy alone decides."""
+    return Conduct(NO_LIMIT, 1, False, -1, 0, 0, 0, False, np.zeros(0, np.int64), pending_cap, True)
+
+
+@inlined
+def bar(conduct: Conduct, state: State, k: int) -> int:
+    """What speaks against giving arm k now: FREE, PENDING, STEP or DROPPED."""
+    if at(state.arms, k).dropped:
+        return DROPPED
+    for j in range(1, 1 + state.risks):
+        risk = quantity(state, k, j)
+        if not fits(risk.pending, risk.plays, conduct.pending_cap):
+            return PENDING
+    if conduct.steps > 0 and at(state.arms, k).asked == 0 and not _within_steps(conduct, state, k):
+        return STEP
+    return FREE
+
+
+@inlined
+def _within_steps(conduct: Conduct, state: State, k: int) -> bool:
+    """Whether an arm that was never given is no more levels up than allowed, and enough is known of the one below."""
+    first = max(conduct.first, 0)
+    highest = first - conduct.steps
+    for i in range(state.size):
+        if at(state.arms, i).asked > 0:
+            highest = i
+    enough = k <= highest + conduct.steps
+    if k > first:
+        for j in range(1, 1 + state.risks):
+            enough = enough and quantity(state, k - 1, j).plays >= conduct.known_below
+    return enough
+
+
+@inlined
+def mark_available(conduct: Conduct, state: State) -> None:
+    """Note of every arm whether it may be given now."""
+    state.course.upwards = conduct.upwards
+    for k in range(state.size):
+        at(state.arms, k).available = bar(conduct, state, k) == FREE
+
+
+@piece
+def next_arm(policy: Any, conduct: Conduct, state: State, t: int) -> tuple[int, bool]:
+    """The arm for round t, or HOLD, WAIT or DONE, and whether no arm was permissible; only random numbers change."""
+    course = state.course
+    mark_available(conduct, state)
+    if 0 < course.cohort < conduct.cohort and not at(state.arms, course.last).dropped:
+        return course.last, False
+    if conduct.waits and course.settled < course.given:
+        return WAIT, False
+    if course.given == 0 and conduct.first >= 0:
+        return conduct.first, False
+    if course.given < conduct.burn_in:
+        return _least_given(state), False
+    return decide(policy, state, t)
+
+
+@inlined
+def _least_given(state: State) -> int:
+    """An arm drawn among those that were given out least often and may be."""
+    fewest, ties = 0, 0
+    for k in range(state.size):
+        arm = at(state.arms, k)
+        if arm.available and (ties == 0 or arm.asked < fewest):
+            fewest, ties = arm.asked, 1
+        elif arm.available and arm.asked == fewest:
+            ties += 1
+    place = int(uniform(state.stream) * ties) if ties > 1 else 0
+    for k in range(state.size):
+        arm = at(state.arms, k)
+        if arm.available and arm.asked == fewest:
+            if place == 0:
+                return k
+            place -= 1
+    return WAIT
+
+
+@inlined
+def give(conduct: Conduct, state: State, k: int, t: int) -> int:
+    """Count the unit of round t, which is given arm k and of which all is pending; the number of its play, from 0."""
+    arm, course = at(state.arms, k), state.course
+    play = arm.asked
+    arm.asked = play + 1
+    for j in range(1 + state.risks):
+        if j != REWARD or conduct.rewarded:
+            quantity(state, k, j).pending += 1
+    if course.cohort == 0 or course.cohort >= conduct.cohort or course.last != k:
+        course.cohort, course.cohort_from, course.cohort_harms = 0, t, 0
+    course.cohort += 1
+    course.given += 1
+    course.last = k
+    return play
+
+
+@piece
+def settle(policy: Any, conduct: Conduct, state: State) -> bool:
+    """Count a unit of which nothing is waited for any more; whether it is time to look at the data."""
+    course = state.course
+    course.settled += 1
+    if course.looks >= conduct.looks.shape[0] or course.settled < conduct.looks[course.looks]:
+        return False
+    course.looks += 1
+    looked(policy, state)
+    return True
