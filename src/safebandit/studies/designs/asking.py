@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from safebandit.core.arms import Numbers
 from safebandit.errors import StudyError, suggest
-from safebandit.studies.designs.catalogue import CHARACTERISTICS, COUNT, MEAN, ROOT, SHARE, Cell, Characteristic
+from safebandit.studies.designs.catalogue import CHARACTERISTICS
+from safebandit.studies.designs.cells import COUNT, MEAN, ROOT, SHARE, Cell, Characteristic
 from safebandit.studies.designs.estimates import Estimate, deviation, mean, quantile, root_mean_square, share
 
 # Of a count: what a table shows of it beside the mean; `more than 5` and any other quantile can be asked for.

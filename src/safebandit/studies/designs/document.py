@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safebandit.studies.designs.asking import SHOWN, Key, estimate
-from safebandit.studies.designs.catalogue import CHARACTERISTICS, COUNT, ROOT, Cell
+from safebandit.studies.designs.catalogue import CHARACTERISTICS
+from safebandit.studies.designs.cells import COUNT, ROOT, Cell
 
 if TYPE_CHECKING:
     from safebandit.studies.designs.results import Played

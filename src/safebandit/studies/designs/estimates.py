@@ -102,8 +102,9 @@ def quantile(values: Numbers, level: float) -> Estimate:
     if count == 0:
         return NOTHING
     ordered = np.sort(values)
-    places = np.array([math.ceil(level * count), *binom.ppf([_TAIL, 1 - _TAIL], count, level)]) - np.array([1, 1, 0])
-    value, low, high = ordered[np.clip(places.astype(int), 0, count - 1)].tolist()
+    least, most = (int(binom.ppf(tail, count, level)) for tail in (_TAIL, 1 - _TAIL))
+    places = np.clip([math.ceil(level * count) - 1, least - 1, most], 0, count - 1)
+    value, low, high = ordered[places].tolist()
     return Estimate(value, (high - low) / (2 * float(norm.ppf(1 - _TAIL))), low, high)
 
 

@@ -68,14 +68,14 @@ def design_for(design: Design | str, scenario: Scenario) -> Design:
     """A design as it is played on a scenario, which must have its arms and risks."""
     from safebandit.trials.designs import design_from_text
 
-    arms, risks = scenario.instance.arms, scenario.instance.risk_means
-    made = design_from_text(design, arms=arms) if isinstance(design, str) else design
-    if len(made.arms) != len(arms):
+    made: Design = (
+        design_from_text(design, arms=scenario.instance.arms, rewarded=scenario.rewarded)
+        if isinstance(design, str)
+        else design
+    )
+    scenario.fitted(made.arms, made.alpha, made.risks)
+    if made.rewarded and not scenario.rewarded:
         raise StudyError(
-            f'scenario "{scenario.name}" has {len(arms)} arms and the design {len(made.arms)}; give it as many'
-        )
-    if len(made.limits) != len(risks):
-        raise StudyError(
-            f'scenario "{scenario.name}" has {len(risks)} risks and the design {len(made.limits)}; give it as many'
+            f'scenario "{scenario.name}" has no mu, and the design has rewards; give it mu, or say rewarded = false'
         )
     return made

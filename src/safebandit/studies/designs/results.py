@@ -13,7 +13,7 @@ from safebandit.errors import StudyError, suggest
 from safebandit.files import write_text, written_whole
 from safebandit.sources import design_sources
 from safebandit.studies.designs.asking import Key, difference, estimate, keys_of, read_key
-from safebandit.studies.designs.catalogue import Cell
+from safebandit.studies.designs.cells import Cell
 from safebandit.studies.designs.document import document_of
 from safebandit.studies.designs.estimates import Estimate
 from safebandit.studies.designs.truth import truth_of
@@ -131,7 +131,7 @@ class Characteristics:
             rows[each.scenario.name, each.label] = named
         table = pd.DataFrame.from_dict(rows, orient="index")
         table.index = pd.MultiIndex.from_tuples(list(rows), names=["scenario", "design"])
-        table.columns = pd.MultiIndex.from_tuples(list(table.columns))
+        table.columns = pd.MultiIndex.from_product([MAIN, ("value", "se")])
         return table
 
     def compared(self) -> list[dict[str, Any]]:

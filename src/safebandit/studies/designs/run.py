@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from safebandit.errors import ResultError
-from safebandit.simulation.execution import Progress, part_of
-from safebandit.simulation.simulate import at_least
+from safebandit.simulation.execution import Progress, Step
+from safebandit.simulation.simulate import at_least, default_workers
+from safebandit.studies.designs.cells import Cell
 from safebandit.studies.designs.plan import Designs, Planned, Scenarios, make_plan
 from safebandit.studies.designs.results import Characteristics, Played
-from safebandit.trials.simulated import Runs, simulate_design
+from safebandit.studies.designs.truth import truth_of
+from safebandit.trials.simulated import Runs, joined, simulate_design
+
+if TYPE_CHECKING:
+    from safebandit.problems.scenario import Scenario
+    from safebandit.trials.design import Design
 
 TRIALS = 10_000
 
@@ -45,7 +51,7 @@ def operating_characteristics(
     start = 0 if before is None else before.trials
     runs = play(plan, range(start, trials), seed, workers=workers, executor=executor, progress=progress)
     if before is not None:
-        runs = [join([old.runs, new]) for old, new in zip(before.played, runs, strict=True)]
+        runs = [joined([old.runs, new]) for old, new in zip(before.played, runs, strict=True)]
     return Characteristics([Played(*each, one) for each, one in zip(plan, runs, strict=True)], seed)
 
 
@@ -58,15 +64,40 @@ def play(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> list[Runs]:
-    """The trials of everything that is planned."""
+    """The trials of everything that is planned; Ctrl-C ends it, and leaves nothing."""
+    threads = default_workers() if workers is None else at_least("workers", workers, 1, "threads")
     sizes = [each.design.units * len(trials) for each in plan]
-    return [
-        simulate_design(
-            each.design, each.scenario, trials=trials, seed=seed, workers=workers, executor=executor,
-            progress=part_of(progress, sum(sizes[:number]), sum(sizes), f"{each.label} on {each.scenario.name}"),
+    found = []
+    for number, each in enumerate(plan):
+        tell = _told(progress, sum(sizes[:number]), sum(sizes), each)
+        runs = simulate_design(
+            each.design, each.scenario, trials=trials, seed=seed, workers=threads, executor=executor, progress=tell
         )
-        for number, each in enumerate(plan)
-    ]  # fmt: skip
+        if runs.trials < len(trials):
+            raise KeyboardInterrupt
+        found.append(runs)
+    return found
+
+
+def _told(progress: Progress | None, before: int, total: int, each: Planned) -> Callable[[int, int], None] | None:
+    """Who is told of trials, as progress through the units of all that is planned."""
+    if progress is None:
+        return None
+    what = f"{each.label} on {each.scenario.name}"
+    progress(Step(before, total, what))
+    return lambda done, _: progress(Step(before + done * each.design.units, total, what))
+
+
+def simulate_cells(
+    plan: Sequence[tuple[Design, Scenario]], trials: int, seed: int, *, workers: int | None = None
+) -> dict[str, Cell]:
+    """The trials of a design on several scenarios, by the scenarios' names, with what is true there."""
+    planned = [Planned("", scenario, design) for design, scenario in plan]
+    found = play(planned, range(trials), seed, workers=workers)
+    return {
+        each.scenario.name: Cell(each.design, truth_of(each.design, each.scenario), runs)
+        for each, runs in zip(planned, found, strict=True)
+    }
 
 
 def rerun(found: Characteristics, *, workers: int | None = None, executor: Executor | None = None) -> bool:
@@ -78,19 +109,8 @@ def rerun(found: Characteristics, *, workers: int | None = None, executor: Execu
 
 def _same(mine: Runs, yours: Runs) -> bool:
     # What playing took is no part of what was played.
-    pairs = zip(mine._replace(seconds=0.0), yours._replace(seconds=0.0), strict=True)
-    return all(np.array_equal(one, other) for one, other in pairs)
-
-
-def join(parts: Sequence[Runs]) -> Runs:
-    """Trials one after the other."""
-    columns: dict[str, Any] = {
-        name: sum(getattr(each, name) for each in parts)
-        if name == "seconds"
-        else np.concatenate([getattr(each, name) for each in parts])
-        for name in Runs._fields
-    }
-    return Runs(**columns)
+    fields = [name for name in Runs._fields if name != "seconds"]
+    return all(np.array_equal(getattr(mine, name), getattr(yours, name)) for name in fields)
 
 
 def _check_same(before: Characteristics, plan: Sequence[Planned], trials: int, seed: int) -> None:

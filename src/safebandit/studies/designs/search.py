@@ -6,6 +6,7 @@ by chance, and the function that is searched is a fixed one.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -31,7 +32,7 @@ class Range(NamedTuple):
     @property
     def by_odds(self) -> bool:
         """Whether the parameter is a chance."""
-        return not self.whole and 0.0 < self.low and self.high < 1.0
+        return not self.whole and self.low > 0.0 and self.high < 1.0
 
     def place(self, value: float) -> float:
         """The place of a value on the scale on which steps are taken."""
@@ -109,7 +110,7 @@ class Search:
         if len({point.excess <= 0.0 for point in points}) == 1 and trials < self.trials:
             # Few trials may miss what all of them reach.
             points = self._grid(self.trials)
-        pairs = [pair for pair in zip(points, points[1:], strict=False) if (pair[0].excess <= 0) != (pair[1].excess <= 0)]
+        pairs = [pair for pair in itertools.pairwise(points) if (pair[0].excess <= 0) != (pair[1].excess <= 0)]
         if not pairs:
             raise StudyError(self._unreachable(points))
         first, second = pairs[-1]

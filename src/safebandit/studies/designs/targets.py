@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from safebandit.errors import StudyError, suggest
 from safebandit.studies.designs.asking import Key, estimate, read_key
-from safebandit.studies.designs.catalogue import CHARACTERISTICS, Cell
+from safebandit.studies.designs.catalogue import CHARACTERISTICS
+from safebandit.studies.designs.cells import Cell
 from safebandit.studies.designs.estimates import Estimate
 
 OVER = ("max", "min", "mean")

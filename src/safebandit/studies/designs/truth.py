@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Numbers
-from safebandit.problems.limits import plain_alpha
 
 if TYPE_CHECKING:
     from safebandit.problems import Instance
@@ -71,6 +70,6 @@ class Truth:
 
 def truth_of(design: Design, scenario: Scenario) -> Truth:
     """What is true of a scenario's arms by the limits of a design."""
-    instance = replace(scenario.instance, alpha=plain_alpha(tuple(design.limits)), allow_infeasible=True)
+    instance = scenario.fitted(design.arms, design.alpha, design.risks).instance
     control = None if design.control is None else design.arms.index(design.control)
     return Truth(instance, design.rewarded, design.least_reward, control)
