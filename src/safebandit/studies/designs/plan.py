@@ -65,17 +65,20 @@ def list_scenarios(scenarios: Scenarios) -> list[Scenario]:
 
 
 def design_for(design: Design | str, scenario: Scenario) -> Design:
-    """A design as it is played on a scenario, which must have its arms and risks."""
+    """A design as it is played on a scenario, which must have its arms and risks; a text gets its arms there."""
     from safebandit.trials.designs import design_from_text
 
-    made: Design = (
-        design_from_text(design, arms=scenario.instance.arms, rewarded=scenario.rewarded)
-        if isinstance(design, str)
-        else design
-    )
-    scenario.fitted(made.arms, made.alpha, made.risks)
+    if not isinstance(design, str):
+        made = design
+    else:
+        arms = scenario.instance.arms if scenario.named else len(scenario.instance.arms)
+        # Where there are no rewards, a design that can do without has none.
+        defaults = {} if scenario.rewarded else {"rewarded": False}
+        made = design_from_text(design, arms=arms, defaults=defaults)
+    made.fit(scenario)
     if made.rewarded and not scenario.rewarded:
         raise StudyError(
-            f'scenario "{scenario.name}" has no mu, and the design has rewards; give it mu, or say rewarded = false'
+            f'scenario "{scenario.name}" has no mean rewards (mu), and the design decides by rewards; give it mu, or '
+            "choose a design without"
         )
     return made
