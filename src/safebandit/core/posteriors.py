@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import Numbers
+from safebandit.core.arms import REWARD, Counts, Numbers, State, at, quantity
 from safebandit.core.dispatch import compiled, inlined
 
 # How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
@@ -255,3 +255,24 @@ def chances_above(plays: Numbers, ones: Numbers, arm: int, difference: float) ->
     for k in range(count):
         chances[k] = min(1.0, max(0.0, chances[k])) if k != arm else math.nan
     return chances
+
+
+class Left(NamedTuple):
+    """The arms that are not dropped, and what is known of the compared quantity of each: plays and ones."""
+
+    arms: Counts
+    plays: Numbers
+    ones: Numbers
+
+
+@inlined
+def arms_left(state: State, lowest: bool) -> Left:
+    """The arms of a trial that can be compared: by their rewards, or by their first risks where the `lowest` is best."""
+    count = 0
+    left = Left(np.empty(state.size, np.int64), np.empty(state.size), np.empty(state.size))
+    for k in range(state.size):
+        if not at(state.arms, k).dropped:
+            seen = quantity(state, k, 1 if lowest else REWARD)
+            left.arms[count], left.plays[count], left.ones[count] = k, seen.plays, seen.ones
+            count += 1
+    return Left(left.arms[:count], left.plays[:count], left.ones[:count])
