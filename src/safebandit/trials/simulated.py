@@ -13,6 +13,7 @@ from safebandit.core.arms import REWARD, Counts, Memory, Numbers
 from safebandit.core.conduct import Conduct
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import kernels_for, memory_for
+from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
 from safebandit.core.trials import LOOK, Book, Chance, Tally, new_book, new_tally, trial_kernels
@@ -70,7 +71,9 @@ class Runs(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that the trials of one design on one scenario share, as compiled code takes it."""
+    """All that the trials of one design on one scenario share, as compiled code takes it; nothing is selected where
+    there is no `selection`.
+    """
 
     policy: Any
     conduct: Conduct
@@ -217,7 +220,7 @@ class Room:
         self.tally: Tally = new_tally(count, arms, risks)
         self.cause = np.zeros(count, np.int64)
         self.duration = np.zeros(count)
-        self.selected_at_stop = np.full(count, -1, np.int64)
+        self.selected_at_stop = np.full(count, NONE_SELECTED)
         self._kernels = trial_kernels(plan.policy, plan.law)
 
     def begin(self) -> None:
@@ -241,7 +244,9 @@ class Room:
 
     def select(self, rows: Counts) -> Counts:
         """What is selected in the trials of these rows."""
-        chosen = np.zeros(len(rows), np.int64)
+        chosen = np.full(len(rows), NONE_SELECTED)
+        if self.plan.selection is None:
+            return chosen
         kernels_for(self.plan.selection).select(self.plan.selection, self.memory, rows, chosen)
         return chosen
 
