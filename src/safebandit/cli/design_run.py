@@ -111,15 +111,17 @@ def read_question(
     return _differing({text: design_for(text, scenario, limit) for text in texts}, texts), [scenario], usual
 
 
-def _from_file(
-    file: Path, texts: list[str]
-) -> tuple[dict[str, Design | str], list[Scenario], tuple[int, int]]:
-    from safebandit.trials.design_file import read_design_file
+def _from_file(file: Path, texts: list[str]) -> tuple[dict[str, Design | str], list[Scenario], tuple[int, int]]:
+    from safebandit.trials.design_file import SHARED, read_design_file
+    from safebandit.trials.designs import design_from_text
 
-    read = read_design_file(file, also=texts)
+    read = read_design_file(file)
     if not read.scenarios:
         raise StudyError(f"{file.name} has no scenario to play on; add a [[scenario]] with mu and nu")
-    return dict(read.designs), list(read.scenarios), (read.trials, read.seed)
+    shared = {key: getattr(read.design, key) for key in SHARED}
+    more = {text: design_from_text(text, arms=read.design.arms, defaults=shared) for text in texts}
+    designs = _differing({**read.designs, **more}, [*read.designs, *texts])
+    return designs, list(read.scenarios), (read.trials, read.seed)
 
 
 def _differing(designs: dict[str, Any], texts: list[str]) -> dict[str, Any]:
@@ -139,13 +141,25 @@ def print_characteristics(found: Characteristics) -> None:
         screen.print(f"\n{scenario}", style="bold")
         screen.print(_main_table(found, some))
         screen.print(_arms_table(some))
-    screen.print("\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected", soft_wrap=True)
+    screen.print(
+        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected", soft_wrap=True
+    )
 
 
 def _main_table(found: Characteristics, some: list[Played]) -> Table:
     from safebandit.studies.designs.asking import Key, estimate
 
-    headings = ("size", "unsafe units", "more than m, %", "harms", "best, %", "unsafe, %", "none, %", "early, %", "days")
+    headings = (
+        "size",
+        "unsafe units",
+        "more than m, %",
+        "harms",
+        "best, %",
+        "unsafe, %",
+        "none, %",
+        "early, %",
+        "days",
+    )
     table = _table("design", *headings)
     for each in some:
         bar = found.more_than(each)
@@ -163,11 +177,12 @@ def _main_table(found: Characteristics, some: list[Played]) -> Table:
 def _arms_table(some: list[Played]) -> Table:
     from safebandit.studies.designs.asking import Key, estimate
 
-    truth, arms = some[0].cell.truth, some[0].design.arms
-    marks = [" (best)" if best else " (unsafe)" if bad else "" for best, bad in zip(truth.best, truth.unsafe, strict=True)]
-    table = _table("design", "", *(f"{arm}{mark}" for arm, mark in zip(arms, marks, strict=True)))
+    arms = some[0].design.arms
+    table = _table("design", "", *arms)
     for each in some:
-        table.add_row(each.label, "selected, %", *(_share(estimate(each.cell, Key("selected", arm))) for arm in arms))
+        marks = [f" {mark}" if mark else "" for mark in each.cell.truth.marks]
+        selected = [_share(estimate(each.cell, Key("selected", arm))) for arm in arms]
+        table.add_row(each.label, "selected, %", *(f"{one}{mark}" for one, mark in zip(selected, marks, strict=True)))
         table.add_row("", "units", *(_mean(estimate(each.cell, Key("units", arm))) for arm in arms))
         table.add_row("", "harms", *(_mean(estimate(each.cell, Key("harms", arm))) for arm in arms))
     return table

@@ -29,7 +29,7 @@ def selection_and_allocation(found: Characteristics, scenario: str) -> Figure:
         keys = [Key("selected", arm) for arm in each.design.arms]
         _draw_bars(left, i, len(some), each, [*keys, Key("none selected")])
         _draw_bars(right, i, len(some), each, [Key("units", arm) for arm in each.design.arms])
-    names = _marked(some[0])
+    names = _marked(some)
     left.set_xticks(range(len(names) + 1), [*names, "none"])
     right.set_xticks(range(len(names)), names)
     left.set(ylabel="share of trials that select the arm", ylim=(0, None))
@@ -50,10 +50,12 @@ def _draw_bars(axis: Axes, i: int, designs: int, each: Played, keys: list[Key]) 
     )  # fmt: skip
 
 
-def _marked(each: Played) -> list[str]:
-    truth = each.cell.truth
-    marks = ["best" if best else "unsafe" if bad else "" for best, bad in zip(truth.best, truth.unsafe, strict=True)]
-    return [f"{name}\n({mark})" if mark else name for name, mark in zip(each.design.arms, marks, strict=True)]
+def _marked(some: list[Played]) -> list[str]:
+    """The arms, with what they are where all designs agree on it."""
+    marks, arms = some[0].cell.truth.marks, some[0].design.arms
+    if any(each.cell.truth.marks != marks for each in some):
+        return list(arms)
+    return [f"{name}\n({mark})" if mark else name for name, mark in zip(arms, marks, strict=True)]
 
 
 def unsafe_units(found: Characteristics) -> Figure:

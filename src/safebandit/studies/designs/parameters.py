@@ -25,10 +25,14 @@ def value_of(design: AnyDesign, path: str) -> float:
 
 def with_value(design: AnyDesign, path: str, value: float) -> AnyDesign:
     """A design with another value of one parameter; what the design itself refuses is an error here."""
-    now = value_of(design, path)
-    new = int(value) if isinstance(now, int) else float(value)
     if isinstance(design, str):
-        return _with_text_value(design, path, new)
+        return _with_text_value(design, path, _like(value_of(design, path), value))
+    return with_design_value(design, path, value)
+
+
+def with_design_value(design: Design, path: str, value: float) -> Design:
+    """A design, which is no text, with another value of one parameter."""
+    new = _like(value_of(design, path), value)
     document = copy.deepcopy(design.to_dict())
     first, _, rest = path.partition(".")
     if first == "policy" and rest:
@@ -39,6 +43,11 @@ def with_value(design: AnyDesign, path: str, value: float) -> AnyDesign:
     else:
         document[first] = new
     return Design.from_dict(document)
+
+
+def _like(now: float, value: float) -> float:
+    """A whole number where there is one now."""
+    return int(value) if isinstance(now, int) else float(value)
 
 
 def _design_value(design: Design, path: str) -> Any:
@@ -70,7 +79,7 @@ def _tables(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
         name = f"stop.{rule['rule']}"
         same = sum(each.partition(" ")[0] == name for each in tables)
         tables[f"{name} {same + 1}" if same else name] = rule
-    return {**tables, "select": document["select"]}
+    return {**tables, **({"select": document["select"]} if "select" in document else {})}
 
 
 def _paths(document: dict[str, Any]) -> list[str]:

@@ -64,8 +64,11 @@ def list_scenarios(scenarios: Scenarios) -> list[Scenario]:
     return listed
 
 
-def design_for(design: Design | str, scenario: Scenario) -> Design:
-    """A design as it is played on a scenario, which must have its arms and risks; a text gets its arms there."""
+def design_for(design: Design | str, scenario: Scenario, defaults: Mapping[str, Any] | None = None) -> Design:
+    """A design as it is played on a scenario, which must have its arms and risks.
+
+    A text gets its arms there; `defaults` are what it need not say itself.
+    """
     from safebandit.trials.designs import design_from_text
 
     if not isinstance(design, str):
@@ -73,12 +76,7 @@ def design_for(design: Design | str, scenario: Scenario) -> Design:
     else:
         arms = scenario.instance.arms if scenario.named else len(scenario.instance.arms)
         # Where there are no rewards, a design that can do without has none.
-        defaults = {} if scenario.rewarded else {"rewarded": False}
-        made = design_from_text(design, arms=arms, defaults=defaults)
+        usual = {} if scenario.rewarded else {"rewarded": False}
+        made = design_from_text(design, arms=arms, defaults={**usual, **(defaults or {})})
     made.fit(scenario)
-    if made.rewarded and not scenario.rewarded:
-        raise StudyError(
-            f'scenario "{scenario.name}" has no mean rewards (mu), and the design decides by rewards; give it mu, or '
-            "choose a design without"
-        )
     return made

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from safebandit.errors import SafebanditError, StudyError
 from safebandit.files import write_text
-from safebandit.studies.designs.parameters import with_value
-from safebandit.trials.design import Design
+from safebandit.studies.designs.parameters import with_design_value
 from safebandit.trials.design_file import parse_design_file, read_design_file
 from safebandit.trials.toml import find_line
 
@@ -21,9 +20,7 @@ def write_values(source: Path, target: Path, values: Mapping[str, float]) -> Pat
     wanted = read_design_file(source).design
     text = source.read_text(encoding="utf-8-sig")
     for path, value in values.items():
-        changed = with_value(wanted, path, value)
-        assert isinstance(changed, Design)
-        wanted, text = changed, _with_value(text, path, value)
+        wanted, text = with_design_value(wanted, path, value), _with_value(text, path, value)
     try:
         same = parse_design_file(text, folder=source.parent).design == wanted
     except SafebanditError:

@@ -47,6 +47,11 @@ class Truth:
             wanted &= self.instance.mu >= self.least
         return wanted & (worth == worth[wanted].max()) if wanted.any() else wanted
 
+    @property
+    def marks(self) -> list[str]:
+        """What each arm is, for people: "best", "unsafe", or nothing."""
+        return ["best" if best else "unsafe" if bad else "" for best, bad in zip(self.best, self.unsafe, strict=True)]
+
     @cached_property
     def costs(self) -> Numbers:
         """What one unit on each arm costs: the larger of its two gaps; without a reward, how far it is unsafe."""
