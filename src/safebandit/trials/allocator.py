@@ -88,13 +88,14 @@ class Allocator:
         seed: int,
         places: Sequence[int] | None = None,
         conduct: Conduct | None = None,
+        units: int | None = None,
     ) -> None:
         self.arms = tuple(arms)
         self.limits = limits
         self.risks = risks
         self.seed = seed
         self.conduct = plain_conduct() if conduct is None else conduct
-        self.policy = prepare(policy, Setup(self.arms, limits, "hold"))
+        self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units))
         self._kernels = kernels_for(self.policy)
         chosen = list(range(len(self.arms)) if places is None else places)
         streams = trial_streams(seed, 0, max(chosen) + 1)
