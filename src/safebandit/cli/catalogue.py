@@ -68,7 +68,8 @@ def rule_catalogue() -> dict[str, list[dict[str, Any]]]:
     """Every stopping and selection rule that there is, as the tables and the docs show them."""
     from safebandit.core.rules import selection_rules, stopping_rules
 
-    return {"stopping rules": _described(stopping_rules()), "selection rules": _described(selection_rules())}
+    kinds = {"stopping rules": stopping_rules(), "selection rules": selection_rules()}
+    return {title: _described(dict(sorted(known.items()))) for title, known in kinds.items()}
 
 
 def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
