@@ -40,6 +40,23 @@ def protocol(design: Design, *, characteristics: str = "") -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def as_page(text: str, title: str) -> str:
+    """The protocol as a page of HTML that stands alone; letters that mean something there mean nothing."""
+    from html import escape
+
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    style = (
+        "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+        "table{border-collapse:collapse;margin:1rem 0;font-size:.9em;display:block;overflow-x:auto}"
+        "th,td{border:1px solid #bbb;padding:.2em .6em;text-align:left}th{background:#f2f2f2}"
+        "@media print{body{margin:0;max-width:none}h2{break-after:avoid}tr{break-inside:avoid}}"
+    )
+    head = f'<meta charset="utf-8"><title>{escape(title or "Trial design")}</title><style>{style}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}</main></body></html>\n'
+
+
 def plain(text: str) -> str:
     """What a user wrote, as Markdown shows it letter by letter."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
