@@ -107,7 +107,12 @@ def test_the_dose_of_the_model_is_selected(stand):
 def test_a_given_skeleton_is_read_from_a_list_or_a_text():
     given = [0.1, 0.2, 0.35]
     as_list, as_text = Crm(skeleton=given), policy_from_text('crm:skeleton="0.1, 0.2, 0.35"')
-    for policy in (as_list, as_text, policy_from_text(policy_to_text(as_list)), policy_from_text(policy_to_text(as_text))):
+    for policy in (
+        as_list,
+        as_text,
+        policy_from_text(policy_to_text(as_list)),
+        policy_from_text(policy_to_text(as_text)),
+    ):
         assert Stand(policy, 3, TARGET).policy.skeleton.tolist() == given
 
 
