@@ -45,7 +45,7 @@ DESIGNS = {
 def figures(size: Size) -> Iterator[tuple[str, Spread]]:
     """The processor seconds of ten thousand trials of each design, from as many as the size allows."""
     for name, played in DESIGNS.items():
-        scenario = Scenario(name, nu=list(played.nu), **({} if played.mu is None else {"mu": list(played.mu)}))
+        scenario = Scenario(name, nu=played.nu, mu=played.mu)
         usual = {"rewarded": False} if played.mu is None else {}
         plan = plan_of(design_from_text(played.design, arms=len(played.nu), defaults=usual), scenario, 1)
         make_ready(plan)
