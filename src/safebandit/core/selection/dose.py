@@ -15,6 +15,10 @@ from safebandit.errors import PolicyError
 class ThreePlusThreeDose(NamedTuple):
     """The highest tolerated dose: below every dose with two harms, itself with none of three or at most one of six."""
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("order",)
+
     def says(self, design: Any) -> str:  # noqa: ARG002
         """The rule as a sentence for a protocol."""
         return (
@@ -32,6 +36,10 @@ class ThreePlusThreeDose(NamedTuple):
 
 class CrmDose(NamedTuple):
     """The dose whose risk by the model of the design's policy, which is a CRM, is nearest to the target."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("order",)
 
     def completed(self, design: Any) -> CrmDose:
         """The rule itself, if the design's policy has the model."""
