@@ -41,11 +41,7 @@ def protocol(design: Design, *, characteristics: str = "") -> str:
 
 
 def plain(text: str) -> str:
-    """What a user wrote, as Markdown shows it letter by letter.
-
-    >>> plain("50 mg *new*")
-    '50 mg \\\\*new\\\\*'
-    """
+    """What a user wrote, as Markdown shows it letter by letter."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -109,12 +105,13 @@ def _policy_words(design: Design) -> str:
     if name in POLICIES:
         words, formula = inspect.getdoc(POLICIES[name].constructor) or "", POLICIES[name].formula
         return f"Otherwise the policy `{design.policy}` decides. {_first(words)} In short: {plain(formula)}."
-    return f"Otherwise the policy `{design.policy}` decides. {_first(inspect.getdoc(policy_from_text(design.policy)) or '')}"
+    words = inspect.getdoc(policy_from_text(design.policy)) or ""
+    return f"Otherwise the policy `{design.policy}` decides. {_first(words)}"
 
 
 def _first(words: str) -> str:
     """The first paragraph, in one line."""
-    return plain(words.split("\n\n")[0])
+    return plain(words.split("\n\n", maxsplit=1)[0])
 
 
 def _looks(design: Design) -> Iterator[str]:
@@ -135,8 +132,8 @@ def _stopping(design: Design) -> Iterator[str]:
     for rule in design.stop:
         yield stopping_says(rule, design)
     yield "The trial ends where no arm is permissible and no outcome is awaited."
-    yield f"It ends when all of {design.units} units are known, and where its policy says that the question is answered."
-    yield "After that no unit is given an arm. Outcomes that come later are taken, and a selection that changes is shown."
+    yield f"It ends when {design.units} units are known, and where its policy says that the question is answered."
+    yield "Then no unit is given an arm. Outcomes that come later are taken, and a selection that they change is shown."
 
 
 def _selection(design: Design) -> Iterator[str]:
