@@ -4,5 +4,6 @@ from safebandit.core.selection.best_safe import BestSafe
 from safebandit.core.selection.doses import Isotonic, Utility
 from safebandit.core.selection.interface import NONE_SELECTED, select
 from safebandit.core.selection.nothing import Nothing
+from safebandit.core.selection.probability import BestProbability
 
-__all__ = ["NONE_SELECTED", "BestSafe", "Isotonic", "Nothing", "Utility", "select"]
+__all__ = ["NONE_SELECTED", "BestProbability", "BestSafe", "Isotonic", "Nothing", "Utility", "select"]
