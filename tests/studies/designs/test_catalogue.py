@@ -85,9 +85,7 @@ def test_bias_and_rmse_of_the_selected_arm(what):
     plays = RUNS.reward_plays if what == "reward" else RUNS.risk_plays[:, 0]
     totals = RUNS.reward_totals if what == "reward" else RUNS.risk_totals[:, 0]
     truth = MU if what == "reward" else NU
-    errors = [
-        totals[i, k] / plays[i, k] - truth[k] for i, k in enumerate(RUNS.selected) if k >= 0 and plays[i, k] > 0
-    ]
+    errors = [totals[i, k] / plays[i, k] - truth[k] for i, k in enumerate(RUNS.selected) if k >= 0 and plays[i, k] > 0]
     assert estimate(CELL, Key(f"selected {what} bias")).value == pytest.approx(np.mean(errors))
     assert estimate(CELL, Key(f"selected {what} rmse")).value == pytest.approx(math.sqrt(np.mean(np.square(errors))))
 
@@ -132,9 +130,7 @@ def test_with_a_control_superior_means_above_the_control():
 
 
 def test_several_risks():
-    cell = made_cell(
-        alpha=(0.3, 0.2), risks=("pain", "fall"), nu=[NU, [0.1, 0.25, 0.1, 0.1]], runs=made_runs(risks=2)
-    )
+    cell = made_cell(alpha=(0.3, 0.2), risks=("pain", "fall"), nu=[NU, [0.1, 0.25, 0.1, 0.1]], runs=made_runs(risks=2))
     runs = cell.runs
     assert cell.truth.unsafe.tolist() == [False, True, False, True]
     assert estimate(cell, Key("harms", "b")).value == pytest.approx(runs.harms[:, :, 1].sum(axis=1).mean())
