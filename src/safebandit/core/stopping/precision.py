@@ -43,6 +43,10 @@ class Precision(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return () if self.of == Outcome.risk and self.arm != EVERY_ARM else ("reward",)
+
+    @property
     def drops(self) -> bool:
         return False
 
