@@ -1,4 +1,4 @@
-"""What ten thousand simulated trials of a design cost one core, compiling aside; and what R's packages were seen to take."""
+"""What ten thousand simulated trials of a design cost one core, compiling aside; and what R's packages took."""
 
 from __future__ import annotations
 
