@@ -43,6 +43,10 @@ class BestSafe(NamedTuple):
     prior_a: float = 1.0
     prior_b: float = 1.0
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
     def completed(self, design: Any) -> BestSafe:
         check_least_reward(self)
         if self.reward_confidence >= 1:

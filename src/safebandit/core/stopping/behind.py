@@ -29,6 +29,10 @@ class Behind(NamedTuple):
     least: int = 3
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return True
 
@@ -66,6 +70,10 @@ class BehindE(NamedTuple):
     """
 
     delta: float = 0.05
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
 
     @property
     def drops(self) -> bool:

@@ -48,6 +48,10 @@ class Futility(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return False
 
@@ -96,6 +100,10 @@ class ArmFutility(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return True
 
@@ -140,6 +148,10 @@ class FutilityE(NamedTuple):
     delta: float = 0.05
     prior_a: float = 1.0
     prior_b: float = 1.0
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
 
     @property
     def drops(self) -> bool:
@@ -188,6 +200,10 @@ class ArmFutilityE(NamedTuple):
     arm: Any = EVERY_ARM
     prior_a: float = 1.0
     prior_b: float = 1.0
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
 
     @property
     def drops(self) -> bool:

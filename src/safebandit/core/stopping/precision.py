@@ -35,6 +35,10 @@ class Precision(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return () if self.of_risk and self.arm != EVERY_ARM else ("reward",)
+
+    @property
     def drops(self) -> bool:
         return False
 
