@@ -96,7 +96,7 @@ class Boin12(NamedTuple):
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this dose, or why not."""
-        return why_step(decision, arm, f"{rate_words(self, decision)}; the larger desirability where both may be given")
+        return why_step(decision, arm, f"desirability {decision.indices[arm]:.4g}; {rate_words(self, decision)}")
 
     def forbids(self, decision: Decision, arm: int) -> str:
         """Why a dose is not permissible."""
