@@ -169,10 +169,14 @@ def _is_open(design: Design, j: int, n: int, x: int, t: int) -> bool:
     return bool(_asked(design, [Units(0, n, harms)], t=t).permissible[0])
 
 
-def pathways(design: Design, cohorts: int = 3) -> DecisionTable:
-    """The arm of each of the first cohorts, by what was seen in those before: every way that the trial can go."""
+def pathways(design: Design, cohorts: int | None = None) -> DecisionTable:
+    """The arm of each of the first cohorts, by what was seen in those before: every way that the trial can go.
+
+    By default three cohorts, or two where rewards matter as well: their ways are many.
+    """
     import pandas as pd
 
+    cohorts = cohorts or (2 if design.rewarded else 3)
     rows = [
         {**{f"cohort {i + 1}": text for i, text in enumerate(steps)}, "then": then}
         for steps, then in _ways(design, cohorts - 1)

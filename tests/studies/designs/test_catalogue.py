@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -116,6 +117,15 @@ def test_without_rewards_the_safe_arm_nearest_to_its_limit_is_best():
     names = {key.name for key in keys_of(cell)}
     assert not names & {"rewards", "all rewards", "ideal design", "reward bias", "selected reward rmse"}
     assert {"selected", "harms", "risk bias", "regret"} <= names
+
+
+def test_where_the_lowest_risk_is_compared_less_is_better():
+    rule = SimpleNamespace(lowest=True)
+    cell = made_cell(rewarded=False, stop=(rule,), nu=[0.25, 0.1, 0.3, 0.6], control="a")
+    assert cell.truth.best.tolist() == [False, True, False, False]
+    assert cell.truth.superior.tolist() == [False, True, False, False]
+    assert cell.truth.ideal.tolist() == pytest.approx([0.7, 1.0, 0.6, 0.0])
+    assert cell.truth.costs.tolist() == pytest.approx([0.15, 0.0, 0.2, 0.5])
 
 
 def test_with_a_control_superior_means_above_the_control():

@@ -23,6 +23,11 @@ class CrmDose(NamedTuple):
     As in dfcrm it may be a dose that no unit was given: the one above the highest that was.
     """
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Doses in their order."""
+        return ("order",)
+
     def completed(self, design: Any) -> CrmDose:
         if not isinstance(policy_from_text(design.policy), Crm):
             raise PolicyError(f'crm-dose needs the policy crm, got "{design.policy}"; take isotonic')

@@ -19,6 +19,11 @@ from safebandit.core.stopping.words import quoted
 class ThreePlusThreeDose(NamedTuple):
     """Select the highest tolerated dose: no harm of three units, or at most one of six, and no two harms below it."""
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Doses in their order."""
+        return ("order",)
+
     def completed(self, design: Any) -> ThreePlusThreeDose:
         check_one_risk(self, design)
         return self

@@ -62,9 +62,9 @@ class Boin12(NamedTuple):
         return True
 
     @property
-    def needs_reward(self) -> bool:
+    def needs(self) -> tuple[str, ...]:
         """That it decides by efficacy, too."""
-        return True
+        return ("reward",)
 
     @property
     def columns(self) -> tuple[str, ...]:
