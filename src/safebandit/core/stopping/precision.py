@@ -36,7 +36,7 @@ class Precision(NamedTuple):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return () if self.of == Outcome.risk and self.arm != EVERY_ARM else ("reward",)
+        return () if self.of_risk and self.arm != EVERY_ARM else ("reward",)
 
     @property
     def drops(self) -> bool:
