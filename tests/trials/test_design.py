@@ -79,6 +79,8 @@ def test_conduct_is_what_was_written():
     assert not WRITTEN["risks alone"].conduct().rewarded
     assert WRITTEN["plain"].conduct().first == -1
     assert WRITTEN["burn-in"].conduct().burn_in == 12
+    in_cohorts = sb.Design(DOSES, 0.3, "tsbu", 9, cohort=3).conduct()
+    assert (in_cohorts.waits, in_cohorts.upwards) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,8 @@ class Design:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, beside: Sequence[str] = ()) -> Design:
         """The design that `to_dict` wrote, or that a file has, which may have other keys `beside` it."""
+        if not isinstance(document, Mapping):
+            raise DesignError(f"a design is a table of its keys, got {document!r}")
         known = [each.name for each in fields(cls)]
         for key in document:
             if key not in known:
