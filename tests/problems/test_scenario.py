@@ -132,6 +132,12 @@ def test_fitted_takes_the_design_s_names_and_alpha():
             lambda: sb.Scenario("x"),
             "a scenario has the mean risks nu (with mu, where there are rewards), or an instance",
         ),
+        (lambda: sb.Scenario("x", "drug-trial", mu=[0.1]), "leave mu, arms, risks and doses out"),
+        (lambda: sb.Scenario("x", **MEANS, rewarded="no"), "rewarded must be true or false, got 'no'"),
+        (
+            lambda: sb.Scenario("x", **MEANS, risk_delay="weibull:shape=0,scale=9"),
+            "shape of risk_delay must be at least 0.1",
+        ),
         (lambda: sb.Scenario("", **MEANS), "a scenario's name must have 1 to 200 characters, got 0"),
         (lambda: sb.Scenario("x", **MEANS, accrual=0), "accrual must be above 0 and at most 1,000,000, got 0"),
         (lambda: sb.Scenario("x", **MEANS, arrivals="often"), "arrivals must be one of fixed, poisson, got 'often'"),

@@ -10,7 +10,7 @@ import pytest
 
 import safebandit as sb
 from safebandit.core.selection import BestSafe
-from safebandit.core.stopping import ArmHarm, Enough, Futility, Harm, Outcome, Precision, SuperiorityE, TooManyHarms
+from safebandit.core.stopping import ArmHarm, Enough, Futility, Harm, Precision, SuperiorityE, TooManyHarms
 from safebandit.trials.designs import DESIGNS, design_from_text, design_to_text
 
 DOSES = ["low", "mid", "high"]
@@ -25,7 +25,7 @@ WRITTEN = {
         looks=[10, 30, 90], pending_cap=5, lost="ignore", ids="P-[0-9]{4}", select="best-safe:confidence=0.8",
         stop=[
             Harm(0.9), ArmHarm(arm="high"), ArmHarm(0.99), Futility(confidence=0.8), TooManyHarms(12.0),
-            Enough(40, "mid"), Precision(0.2, of=Outcome.risk), SuperiorityE(),
+            Enough(40, "mid"), Precision(0.2, of_risk=True), SuperiorityE(),
         ],
     ),
     "burn-in": sb.Design(DOSES, [0.3, 0.1], "equal", 60, burn_in=12, looks=20, select="none"),

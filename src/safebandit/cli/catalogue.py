@@ -50,7 +50,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     listed = [
         {
             "name": name,
-            "parameters": _parameters(entry.constructor),
+            "parameters": parameters(entry.constructor),
             "formula": entry.formula,
             "source": entry.source,
             "about": inspect.getdoc(entry.constructor),
@@ -68,7 +68,8 @@ def rule_catalogue() -> dict[str, list[dict[str, Any]]]:
     """Every stopping and selection rule that there is, as the tables and the docs show them."""
     from safebandit.core.rules import selection_rules, stopping_rules
 
-    return {"stopping rules": _described(stopping_rules()), "selection rules": _described(selection_rules())}
+    kinds = {"stopping rules": stopping_rules(), "selection rules": selection_rules()}
+    return {title: _described(dict(sorted(known.items()))) for title, known in kinds.items()}
 
 
 def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
@@ -77,7 +78,7 @@ def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "parameters": _parameters(kind),
+            "parameters": parameters(kind),
             "formula": DESCRIPTIONS.get(kind, Description()).formula,
             "source": DESCRIPTIONS.get(kind, Description()).source,
             "about": (inspect.getdoc(kind) or "").partition("\n")[0],
@@ -86,7 +87,8 @@ def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
     ]
 
 
-def _parameters(constructor: Any) -> str:
+def parameters(constructor: Any) -> str:
+    """The parameters of a constructor with their defaults, as the tables show them."""
     parts = []
     for name, parameter in inspect.signature(constructor).parameters.items():
         default = getattr(parameter.default, "name", parameter.default)

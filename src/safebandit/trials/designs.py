@@ -31,15 +31,17 @@ def named_design(constructor: Callable[..., Design]) -> Callable[..., Design]:
 @named_design
 def equal(
     arms: Arms, *, units: int, alpha: Alpha = None, cohort: int = 1, title: str = "", rewarded: bool = True,
-    control: Any = None, least_reward: float | None = None, risks: Any = None,
+    ordered: bool = False, control: Any = None, least_reward: float | None = None, risks: Any = None,
 ) -> Design:  # fmt: skip
     """Equal randomisation: every arm once in each block, in random order; no arm is ever excluded.
 
-    Selected is the arm of the largest mean reward among those that are probably safe.
+    Selected is the arm of the largest mean reward among those that are probably safe; without rewards, of ordered
+    doses, the one whose isotonic rate of harms is nearest to alpha.
     """
     return Design(
         arms, _limit("equal", "alpha", alpha), "equal", units, title=title, risks=risks, rewarded=rewarded,
-        control=control, least_reward=least_reward, cohort=cohort, waits=False, pending_cap=_no_cap(units),
+        ordered=ordered, control=control, least_reward=least_reward, cohort=cohort, waits=False,
+        pending_cap=_no_cap(units),
     )  # fmt: skip
 
 
