@@ -57,7 +57,7 @@ def test_desirability_ranks_as_in_the_published_table(stand):
 
 
 def test_the_published_path(ending):
-    path = "1NNN 2NNB 3NEE 3NTN 4ETE 4NBE 4BNN 5BEN 5NBT 4NEN".split()
+    path = ["1NNN", "2NNB", "3NEE", "3NTN", "4ETE", "4NBE", "4BNN", "5BEN", "5NBT", "4NEN"]
     plays, harms, effects = (np.zeros(DOSES, int) for _ in range(3))
     given = []
     for cohort in path:

@@ -1,6 +1,7 @@
 """CRM: the posterior by SciPy's quadrature, the skeleton as published, the steps by the rule."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_the_skeleton_is_as_published():
 def test_where_a_dose_is_on_target_its_neighbours_are_a_halfwidth_off():
     """Lee and Cheung (2009): at the b between which two doses change, their risks are target -+ halfwidth."""
     skeleton = skeleton_of(0.06, 0.25, 2, 5)
-    for low, high in zip(skeleton[:-1], skeleton[1:], strict=True):
+    for low, high in pairwise(skeleton):
         power = math.log(0.25 + 0.06) / math.log(high)
         assert low**power == pytest.approx(0.25 - 0.06)
 
