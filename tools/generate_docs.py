@@ -31,6 +31,20 @@ def rules_page() -> str:
     return _with_tables("docs/rules.md", rule_catalogue())
 
 
+def characteristics_page() -> str:
+    """docs/characteristics.md with the table of all characteristics between its marks."""
+    from safebandit.studies.designs.catalogue import CHARACTERISTICS
+
+    better = {1: "more", 0: "", -1: "less"}
+    lines = ["<!-- table: written by `make docs`; edit the sources -->", "", "| name | what it is | kind | better |"]
+    lines += ["|---|---|---|---|"]
+    for each in CHARACTERISTICS.values():
+        lines.append(f"| {each.name} | {each.about} | {each.kind} | {better[each.better]} |")
+    table = "\n".join([*lines, "", "<!-- /table -->"])
+    page = (ROOT / "docs/characteristics.md").read_text(encoding="utf-8")
+    return re.sub("<!-- table:.*<!-- /table -->", lambda _: table, page, flags=re.DOTALL)
+
+
 def designs_page() -> str:
     """docs/designs.md with a table of the designs by name, from their own docstrings, between its marks."""
     from safebandit.cli.catalogue import parameters
@@ -126,6 +140,7 @@ def _about(name: str) -> str:
 PAGES = {
     "docs/policies.md": policies_page,
     "docs/rules.md": rules_page,
+    "docs/characteristics.md": characteristics_page,
     "docs/designs.md": designs_page,
     "docs/commands.md": commands_page,
     "CONTRIBUTING.md": contributing_page,
