@@ -202,7 +202,7 @@ def _chances_better(rule: Any, left: Left) -> Numbers:
     place = _place(left, rule.control)
     if place < 0:
         return np.full(left.arms.size, np.nan)
-    return chances_better(left.plays, left.ones, place, rule.difference, rule.lowest)
+    return chances_better(left.plays, left.ones, place, rule.difference)
 
 
 @measure.register(Superiority)
@@ -211,7 +211,7 @@ def measure_superiority(rule: Superiority, state: State, found: Numbers) -> None
     if left.arms.size == 0:
         return
     alone = rule.control < 0
-    chances = chances_best(left.plays, left.ones, rule.lowest) if alone else _chances_better(rule, left)
+    chances = chances_best(left.plays, left.ones) if alone else _chances_better(rule, left)
     for i in range(left.arms.size):
         found[left.arms[i]] = chances[i]
 
@@ -226,7 +226,7 @@ def measure_inferiority(rule: Inferiority, state: State, found: Numbers) -> None
         return
     count = left.arms.size
     while count > 1:
-        best, kept = chances_best(left.plays[:count], left.ones[:count], rule.lowest), 0
+        best, kept = chances_best(left.plays[:count], left.ones[:count]), 0
         for i in range(count):
             k = left.arms[i]
             found[k] = 1.0 - best[i]
