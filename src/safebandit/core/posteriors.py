@@ -29,6 +29,8 @@ from safebandit.core.dispatch import compiled, inlined
 # How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
 REACH = 6.0
 PANEL = 3.0
+# So many arms are few: with more, panels are narrower.
+FEW = 4
 # How many places a panel has, where they are on [-1, 1], and their weights.
 PLACES = 10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
@@ -78,7 +80,8 @@ def _laws(plays: Numbers, ones: Numbers) -> Laws:
         # The logarithm of the density is concave, nowhere less bent than by the square of this.
         bent = math.sqrt(p) + math.sqrt(q)
         laws.first[k], laws.last[k] = max(0.0, mode - REACH / bent), min(_QUARTER, mode + REACH / bent)
-        laws.step[k] = PANEL / bent
+        # The largest of many varies less than each of them.
+        laws.step[k] = PANEL / bent * min(1.0, math.sqrt(FEW / count))
     return laws
 
 
@@ -102,7 +105,8 @@ def _panels(laws: Laws, shift: float) -> tuple[Numbers, Numbers]:
         for kind in range(kinds):
             first[kind, k] = _moved(laws.first[k], -shift) if kind else laws.first[k]
             last[kind, k] = _moved(laws.last[k], -shift) if kind else laws.last[k]
-    most = 8 * kinds * count + 2
+    # Each law takes up its reach step by step, and may begin one panel more and end another.
+    most = (int(2.0 * REACH / PANEL * max(1.0, math.sqrt(count / FEW))) + 3) * kinds * count
     begin, width, size = np.empty(most), np.empty(most), 0
     place = 0.0
     while size < most:
