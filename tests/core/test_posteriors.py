@@ -69,7 +69,7 @@ def exactly_larger(one, other):
     ("one", "other"), [((0, 0), (1, 1)), ((7, 3), (12, 4)), ((40, 40), (25, 0)), ((90, 31), (80, 33))]
 )
 def test_of_two_arms_the_chance_is_an_exact_sum(one, other):
-    plays, ones = np.array([one, other], float).T
+    plays, ones = (np.array(pair, float) for pair in zip(one, other, strict=True))
     expected = float(exactly_larger(one, other))
     assert chances_best(plays, ones) == pytest.approx([expected, 1.0 - expected], abs=CLOSE)
     assert chances_better(plays, ones, 1, 0.0)[0] == pytest.approx(expected, abs=CLOSE)

@@ -7,18 +7,29 @@ import pytest
 from scipy import stats
 
 from safebandit import PolicyError
-from safebandit.core.arms import RISKS
+from safebandit.core.arms import CELL, RISKS
+from safebandit.core.conduct import plain_conduct
 from safebandit.core.kernels import Told
-from safebandit.core.policies import HOLD, WAIT, Floor, ResponseAdaptive, Setup, policy_from_text, policy_to_text, prepare
+from safebandit.core.policies import (
+    HOLD,
+    WAIT,
+    Decision,
+    Floor,
+    ResponseAdaptive,
+    Setup,
+    policy_from_text,
+    policy_to_text,
+    prepare,
+)
 
 from .. import driving
 from .. import posterior_truth as truth
 
 ARMS = 4
 # The data are looked at when the first unit is settled.
-LOOKING = driving.CONDUCT._replace(looks=np.array([1]))
+LOOKING = plain_conduct(2**62)._replace(looks=np.array([1])).packed()
 PLAYS, ONES = np.array([40, 30, 60, 20]), np.array([16, 15, 21, 9])
-HARMS = np.array([12, 3, 20, 5])
+HARMS = np.array([12, 9, 10, 5])
 
 
 @functools.cache
@@ -38,17 +49,16 @@ def after(policy, ones=ONES, *, dropped=(), given=None):
         one.set(k, 0, PLAYS[k] - last, ones[k] - last).set(k, 1, PLAYS[k] - last, HARMS[k] - last)
     one.arms["dropped"][list(dropped)] = 1
     one.seen["pending"][0] = 1
-    known, news = one.unknown[None], np.ones((1, 2))
-    one.kernels.learn(
-        one.policy, LOOKING, one.memory, Told(np.zeros(1, int), np.zeros(1, int), np.ones(1, int), news, known, known[:, 0] < 0)
-    )
+    first, known = np.zeros(1, np.int64), one.unknown[None].view(CELL)
+    told = Told(first, first, first + 1, np.ones((1, 2)).view(CELL), known, np.array([False]))
+    one.kernels.learn(one.policy, LOOKING, one.memory, told)
     one.arms["available"] = 1
     one.arms["available"][list(dropped if given is None else given)] = 0
     return one
 
 
 def shares(policy, **options):
-    return after(policy, **options).table(1)[2]
+    return after(policy, **options).table(1)[2].copy()
 
 
 def test_before_the_first_look_all_arms_have_the_same_share():
@@ -115,7 +125,7 @@ def test_a_control_has_a_fixed_share_or_that_of_the_best_other_arm():
 def test_what_a_dropped_arm_had_goes_to_the_others():
     left = [0, 2, 3]
     among_all, among_left = truth.best(PLAYS, ONES)[left], truth.best(PLAYS[left], ONES[left])
-    # Since the look: by the chances of that look. From the next look on, chances are those among the arms that are left.
+    # Dropped since the look: by the chances of that look. Before it: by those among the arms that are left.
     since, before = shares(ResponseAdaptive(), given=[1]), shares(ResponseAdaptive(), dropped=[1])
     assert since[1] == before[1] == 0.0
     assert since[left] == pytest.approx(among_all / among_all.sum(), abs=1e-6)
@@ -132,7 +142,7 @@ def test_nothing_is_given_where_no_arm_may_be():
     one.arms["dropped"] = 0
     counts = np.zeros(3 + ARMS, np.int64)
     one.seen["pending"][:, 1] = PLAYS
-    waiting = driving.CONDUCT._replace(pending_cap=1)
+    waiting = plain_conduct(1).packed()
     assert one.kernels.decide(one.policy, waiting, one.memory, 1, 1, counts) == (WAIT, False)
 
 
@@ -169,7 +179,7 @@ def test_it_is_written_as_it_is_read():
 
 
 def test_it_says_why():
-    decided = driving_decision([0.6, 0.4, 0.0])
+    decided = decision([0.6, 0.4, 0.0])
     policy = ResponseAdaptive()
     shown = 'by shares that follow the chances to be best, as of the last look: 0.6 "a", 0.4 "b"'
     assert policy.why(decided, 0) == f"drawn {shown}"
@@ -177,9 +187,7 @@ def test_it_says_why():
     assert "leaves it no share" in policy.why(decided, 2)
 
 
-def driving_decision(chances):
-    from safebandit.core.policies import Decision
-
+def decision(chances):
     chances = np.array(chances)
     nothing = np.full(len(chances), np.nan)
     names = tuple("abcdef"[: len(chances)])
