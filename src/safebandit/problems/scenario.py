@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from safebandit.core.arms import Numbers
 from safebandit.core.naming import read_number
 from safebandit.core.timing import Timing
 from safebandit.errors import InstanceError, at_key, suggest
@@ -135,6 +136,20 @@ class Scenario:
             object.__setattr__(made, each.name, changes.get(each.name, getattr(self, each.name)))
         return made
 
+    def describe(self) -> str:
+        """The scenario in a line: its name, its means, and how units come and are heard of."""
+        shown = [
+            f"{risk} {_listed(row)}" for risk, row in zip(self.instance.risks, self.instance.risk_means, strict=True)
+        ]
+        means = [f"reward {_listed(self.instance.mu)}", *shown] if self.rewarded else shown
+        how = "at random" if self.arrivals == "poisson" else "evenly"
+        parts = [*means, f"{self.accrual:g} units a day, {how}"]
+        late = {"reward": self.reward_delay, "risk": self.risk_delay}
+        parts += [f"{what} after {delay.words()}" for what, delay in late.items() if delay.mean > 0.0]
+        lost = {"of": self.missing, "of the risk of": self.missing_risk}
+        parts += [f"nothing is heard {what} {share:.4g} of them" for what, share in lost.items() if share > 0.0]
+        return f"{self.name}: {'; '.join(parts)}"
+
     def to_dict(self) -> dict[str, Any]:
         """All of the scenario as JSON can hold it, without what is as by default; `from_dict` reads it back."""
         truth = self.instance.to_dict()
@@ -152,11 +167,7 @@ class Scenario:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, arms: Sequence[str] | int | None = None) -> Scenario:
         """The scenario that `to_dict` wrote, or that a file has; `arms` are the design's, for curves."""
-        known = (*_MEANS, *_LAWS, *_USUAL, "name", "instance")
-        for key in document:
-            if key not in known:
-                with at_key(key):
-                    raise InstanceError(f'a scenario has no key "{key}"; {suggest(key, known)}')
+        check_keys(document, (*_MEANS, *_LAWS, "instance"))
         if "name" not in document:
             raise InstanceError('a scenario needs a name; add name = "all safe", for example')
         if "kind" in document:
@@ -206,6 +217,15 @@ _USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
+def check_keys(document: Mapping[str, Any], more: Sequence[str]) -> None:
+    """Refuse keys besides those that every scenario has, and `more`."""
+    known = ("name", *more, *_USUAL)
+    for key in document:
+        if key not in known:
+            with at_key(key):
+                raise InstanceError(f'a scenario has no key "{key}"; {suggest(key, known)}')
+
+
 def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks: Any, doses: Any) -> Instance:
     """Bits of these means, which are lists or curves of doses; no rewards where there is no mu."""
     count = _count_arms(mu, nu, arms, doses)
@@ -219,6 +239,10 @@ def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks:
     return Instance.bernoulli(
         rewards, harms, 1.0, correlation=correlation, arms=names, name=name, allow_infeasible=True, risks=risks
     )
+
+
+def _listed(means: Numbers) -> str:
+    return ", ".join(f"{mean:.3g}" for mean in means)
 
 
 def _is_rows(nu: Any) -> bool:

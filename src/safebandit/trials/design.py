@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,16 +15,24 @@ from safebandit.core.conduct import Conduct
 from safebandit.core.policies import Setup, policy_from_text, prepare
 from safebandit.errors import DesignError, at_key, suggest
 from safebandit.problems.limits import Alpha, plain_alpha, write_alpha
+from safebandit.problems.scenario import Scenario
 from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
-from safebandit.trials.rules import cause_names, write_rule
+from safebandit.trials.design_words import describe
+from safebandit.trials.rules import cause_names, group_rules, write_rule
+from safebandit.trials.toml import located, read_toml, write_toml
+
+if TYPE_CHECKING:
+    from safebandit.trials.decision_table import DecisionTable
 
 # Why a trial may end besides by a stopping rule: all units are settled, no arm is permissible and nothing is pending,
 # or the policy's question is answered.
 CAUSES = ("most units", "no arm", "policy")
+# What a design file has besides its design.
+FILE_KEYS = ("compare", "scenario", "simulate")
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Design:
     """What a protocol fixes: arms, alpha, policy, most units, cohorts, steps, looks, when to stop, what to select.
 
@@ -77,11 +85,11 @@ class Design:
         risks: Sequence[str] | None = None,
         rewarded: bool = True,
         ordered: bool | None = None,
-        control: str | int | None = None,
+        control: str | None = None,
         least_reward: float | None = None,
         cohort: int = 1,
         waits: bool | None = None,
-        first: str | int | None = None,
+        first: str | None = None,
         steps: int = 0,
         known_below: int | None = None,
         upwards: bool | None = None,
@@ -98,6 +106,12 @@ class Design:
             object.__setattr__(self, key, value)
         for key, rules in check_design(self).items():
             object.__setattr__(self, key, rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Design) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -122,11 +136,38 @@ class Design:
         if isinstance(self.looks, tuple):
             return np.array(self.looks, np.int64)
         every = self.cohort if self.looks is None else self.looks
-        return np.array([*range(every, self.units, every), self.units], np.int64)
+        return np.append(np.arange(every, self.units, every), self.units)
 
     def prepared(self) -> Any:
         """The policy as compiled code takes it."""
         return prepare(policy_from_text(self.policy), Setup(self.arms, self.limits, "hold", units=self.units))
+
+    def fit(self, scenario: Scenario) -> Scenario:
+        """A scenario with the design's arms, risks and alpha; refused where it has others, or lacks rewards."""
+        if self.rewarded and not scenario.rewarded:
+            raise DesignError(
+                f'scenario "{scenario.name}" has no rewards, and units of the design have; give it mu, or say '
+                "rewarded = false in the design"
+            )
+        return scenario.fitted(self.arms, self.alpha, self.risks)
+
+    def describe(self) -> str:
+        """What the design says, a line for each thing."""
+        said = describe(self)
+        width = max(len(word) for word, _ in said)
+        return "\n".join(f"{word:<{width}}  {sentence}" for word, sentence in said)
+
+    def table(self) -> list[DecisionTable]:
+        """What the design does after n units and x harms, as a protocol prints it."""
+        from safebandit.trials.decision_table import decision_tables
+
+        return decision_tables(self)
+
+    def protocol(self) -> str:
+        """The design in words, as Markdown: rules, tables, references."""
+        from safebandit.trials.protocol import protocol
+
+        return protocol(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All of the design as JSON can hold it, without what is as by default; `from_dict` reads it back."""
@@ -136,21 +177,34 @@ class Design:
         }
         plain["alpha"] = write_alpha(plain_alpha(self.limits))
         plain["stop"] = [write_rule(rule, self) for rule in self.stop]
-        plain["select"] = None if self.select is None else write_rule(self.select, self)
+        plain["select"] = write_rule(self.select, self)
         return {key: value for key, value in plain.items() if key not in _USUAL or value != _USUAL[key]}
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Design:
-        """The design that `to_dict` wrote, or that a file has."""
+    def from_dict(cls, document: Mapping[str, Any], *, beside: Sequence[str] = ()) -> Design:
+        """The design that `to_dict` wrote, or that a file has, which may have other keys `beside` it."""
         known = [each.name for each in fields(cls)]
         for key in document:
             if key not in known:
                 with at_key(key):
-                    raise DesignError(f'a design has no key "{key}"; {suggest(key, known)}')
+                    raise DesignError(f'a design has no key "{key}"; {suggest(key, [*known, *beside])}')
         for key in ("arms", "alpha", "units"):
             if key not in document:
                 raise DesignError(f"a design needs {key}; add {key} = {_EXAMPLES[key]}, for example")
         return cls(**document)
+
+    def to_toml(self) -> str:
+        """The design as a file has it; `from_toml` reads it back."""
+        stop = group_rules([write_rule(rule, self) for rule in self.stop])
+        return write_toml({**self.to_dict(), "stop": stop or None})
+
+    @classmethod
+    def from_toml(cls, text: str) -> Design:
+        """The design of a text or file in TOML, whatever else the file has; mistakes are told with line and key."""
+        document = read_toml(text)
+        with located(text):
+            own = {key: value for key, value in document.items() if key not in FILE_KEYS}
+            return cls.from_dict(own, beside=FILE_KEYS)
 
     @property
     def digest(self) -> str:
@@ -162,7 +216,6 @@ class Design:
 # What `to_dict` leaves out. What follows from other fields is always written.
 _USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
-    "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [],
-    "select": None, "ids": "",
+    "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
 }  # fmt: skip
 _EXAMPLES = {"arms": '["low", "high"]', "alpha": "0.3", "units": "36"}

@@ -5,12 +5,11 @@ from safebandit.core.stopping.counts import Enough, HarmShare, TooManyHarms
 from safebandit.core.stopping.futility import ArmFutility, Behind, Futility, FutilityE
 from safebandit.core.stopping.harm import ArmHarm, ArmHarmE, Harm, HarmE
 from safebandit.core.stopping.interface import measure
-from safebandit.core.stopping.precision import Outcome, Precision
+from safebandit.core.stopping.precision import Precision
 from safebandit.core.stopping.superiority import SuperiorityE
 from safebandit.core.stopping.words import Terms
 
 __all__ = [
     "ArmFutility", "ArmHarm", "ArmHarmE", "Behind", "Enough", "Equivalence", "Futility", "FutilityE", "Harm", "HarmE",
-    "HarmShare", "Inferiority", "Outcome", "Precision", "Superiority", "SuperiorityE", "Terms", "TooManyHarms",
-    "measure",
+    "HarmShare", "Inferiority", "Precision", "Superiority", "SuperiorityE", "Terms", "TooManyHarms", "measure",
 ]  # fmt: skip
