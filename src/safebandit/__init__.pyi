@@ -42,9 +42,11 @@ from .core.indices import width as width
 from .core.policies import HOLD as HOLD
 from .core.policies import DoublyOptimistic as DoublyOptimistic
 from .core.policies import EqualRandomisation as EqualRandomisation
+from .core.policies import Floor as Floor
 from .core.policies import InformationDirected as InformationDirected
 from .core.policies import Policy as Policy
 from .core.policies import PolicyMixture as PolicyMixture
+from .core.policies import ResponseAdaptive as ResponseAdaptive
 from .core.policies import begin as begin
 from .core.policies import bwcr as bwcr
 from .core.policies import decide as decide
@@ -70,6 +72,7 @@ from .core.policies.choice import largest_written as largest_written
 from .core.rules import selection_rules as selection_rules
 from .core.rules import stopping_rules as stopping_rules
 from .core.selection import NONE_SELECTED as NONE_SELECTED
+from .core.selection import BestProbability as BestProbability
 from .core.selection import BestSafe as BestSafe
 from .core.selection import Isotonic as Isotonic
 from .core.selection import Nothing as Nothing
@@ -80,12 +83,15 @@ from .core.stopping import ArmHarm as ArmHarm
 from .core.stopping import ArmHarmE as ArmHarmE
 from .core.stopping import Behind as Behind
 from .core.stopping import Enough as Enough
+from .core.stopping import Equivalence as Equivalence
 from .core.stopping import Futility as Futility
 from .core.stopping import FutilityE as FutilityE
 from .core.stopping import Harm as Harm
 from .core.stopping import HarmE as HarmE
 from .core.stopping import HarmShare as HarmShare
+from .core.stopping import Inferiority as Inferiority
 from .core.stopping import Precision as Precision
+from .core.stopping import Superiority as Superiority
 from .core.stopping import SuperiorityE as SuperiorityE
 from .core.stopping import TooManyHarms as TooManyHarms
 from .core.stopping import measure as measure
