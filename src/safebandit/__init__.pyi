@@ -42,9 +42,11 @@ from .core.indices import width as width
 from .core.policies import HOLD as HOLD
 from .core.policies import DoublyOptimistic as DoublyOptimistic
 from .core.policies import EqualRandomisation as EqualRandomisation
+from .core.policies import Floor as Floor
 from .core.policies import InformationDirected as InformationDirected
 from .core.policies import Policy as Policy
 from .core.policies import PolicyMixture as PolicyMixture
+from .core.policies import ResponseAdaptive as ResponseAdaptive
 from .core.policies import begin as begin
 from .core.policies import bwcr as bwcr
 from .core.policies import decide as decide
