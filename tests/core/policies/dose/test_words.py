@@ -27,7 +27,10 @@ CASES = {
         [(0, 0), (1, 1)],
         'stay from "mid": its rate of harms is 0.3333, escalate at 0.2365 or less, de-escalate at 0.3585 or more',
     ),
-    "boin12:tolerated=0.3,wanted=0.2": ([(0, 0, 1), (1, 0, 3)], 'stay from "mid": desirability 0.7599; its rate of harms is 0'),
+    "boin12:tolerated=0.3,wanted=0.2": (
+        [(0, 0, 1), (1, 0, 3)],
+        'stay from "mid": desirability 0.7599; its rate of harms is 0',
+    ),
     "mtpi": ([(0, 0), (1, 0)], 'escalate from "mid": unit probability mass 2.734 to escalate, 1.379'),
     "tpi": ([(0, 0), (1, 2)], 'de-escalate from "mid": posterior mass'),
     "crm": ([(0, 0)], 'escalate from "low": by the model the risk of "high", '),
