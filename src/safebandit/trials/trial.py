@@ -264,6 +264,8 @@ def _read_log(head: dict[str, Any]) -> tuple[TrialState, MemoryStore]:
             raise ValueError(problem)
         replay.store.append(event)
     state = replay.state
+    if replay.missing is not None:
+        raise ValueError(replay.missing)
     if state is None or (head["number"], head["hash"]) != (state.number, state.hash):
         raise ValueError(f"event {head['number']} was saved, but the log ends with event {replay.number}")
     if canonical(head["settings"]) != canonical(state.settings.to_dict()):

@@ -181,7 +181,7 @@ def _arm(
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
-        gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, available=allocator.available(k)),
+        gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=allocator.bars()[k]),
     )
 
 

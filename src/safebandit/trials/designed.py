@@ -1,0 +1,55 @@
+"""The settings of a trial by a design: the design says all of them but the seed, and an amendment is one of the design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from safebandit.errors import TrialError
+from safebandit.trials.design import Design
+
+if TYPE_CHECKING:
+    from safebandit.trials.settings import Settings
+
+
+def settings_of(design: Design) -> dict[str, Any]:
+    """The settings that a design says."""
+    return {
+        "arms": design.arms,
+        "limits": design.limits,
+        "risks": design.risks,
+        "policy": design.policy,
+        "pending_cap": design.pending_cap,
+        "lost": design.lost,
+        "title": design.title,
+        "ids": design.ids,
+        "design": design,
+    }
+
+
+def check_settings(settings: Settings, design: Design) -> None:
+    """Refuse settings that say other than their design, as a log that somebody wrote may."""
+    for name, said in settings_of(design).items():
+        if getattr(settings, name) != said:
+            raise TrialError(f"{name} of a trial must be what its design says, {said!r}, got {getattr(settings, name)!r}")
+    for what, arm in (("first", design.first), ("control", design.control)):
+        if arm in settings.withdrawn:
+            raise TrialError(f"{what} of the design is {arm!r}: it cannot be withdrawn; change {what} of the design first")
+
+
+def amended_design(design: Design, changes: Mapping[str, Any], *, add: Sequence[str] = ()) -> Design:
+    """A design with some of its fields changed, by their names; new arms come behind those that are there."""
+    arms = list(changes.get("arms", design.arms))
+    if tuple(arms[: len(design.arms)]) != design.arms:
+        raise TrialError(
+            f"arms of a trial keep their places, and new ones come behind them, got {', '.join(map(str, arms))}; "
+            "withdraw an arm that is no longer to be given"
+        )
+    return Design.from_dict({**design.to_dict(), **changes, "arms": [*arms, *add]})
+
+
+def changed_fields(design: Design, other: Design) -> dict[str, Any]:
+    """What another design says otherwise, for `amended_design`."""
+    before, after = design.to_dict(), other.to_dict()
+    usual = {name: None for name in before if name not in after}
+    return {name: value for name, value in (usual | after).items() if before.get(name) != value}

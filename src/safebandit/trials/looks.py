@@ -1,0 +1,172 @@
+"""What follows from what is known in a trial of a design: arms that are dropped, the stop, and what is selected.
+
+After every event that changes what is known, the software itself writes what follows from it, in events of its own:
+`dropped`, `stopped`, and `selected` where an outcome that came after the stop changes the selection. They are made of
+the trial's state alone, so that whoever replays the log can make them again. Rules are measured in the design's order
+when a look is due, as in a simulated trial (`trials/simulated.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from safebandit.core.policies import DONE
+from safebandit.sources import formulas_hash
+from safebandit.trials.conduct_words import units_of
+from safebandit.trials.drafts import plain_number
+from safebandit.trials.events import Draft
+from safebandit.trials.state import TrialState
+from safebandit.version import __version__
+
+# Why a trial ends where no stopping rule ends it.
+MOST_UNITS, NO_ARM, POLICY = "most units", "no arm", "policy"
+# Events that change what is known; after any other nothing follows.
+_TELLING = ("told", "corrected", "given up", "voided", "amended", "held")
+
+
+class Measured(NamedTuple):
+    """A stopping rule as it stands: how near it is for every arm (NaN: it says nothing), and where it is reached."""
+
+    name: str
+    rule: Any
+    found: list[float]
+
+    @property
+    def level(self) -> float:
+        """The measure from which on the rule is reached."""
+        return float(self.rule.level)
+
+    @property
+    def drops(self) -> bool:
+        """Whether it drops an arm, and does not stop the trial."""
+        return bool(getattr(self.rule, "drops", False))
+
+    @property
+    def nearest(self) -> float:
+        """The largest measure of any arm; NaN where there is none."""
+        return max((each for each in self.found if not math.isnan(each)), default=math.nan)
+
+    @property
+    def reached(self) -> list[int]:
+        """The arms for which it is reached; the first stands for a rule of the trial as a whole."""
+        return [k for k, each in enumerate(self.found) if each >= self.level]
+
+    def to_dict(self, arms: tuple[str, ...]) -> dict[str, Any]:
+        """As an event has it."""
+        found = dict(zip(arms, map(plain_number, self.found), strict=True))
+        return {"rule": self.name, "level": plain_number(self.level), "measures": found}
+
+
+def measured(state: TrialState) -> list[Measured]:
+    """Every stopping rule of the design as it stands now."""
+    design = state.settings.design
+    return [] if design is None else [
+        Measured(name, rule, state.allocator.measure(rule)) for name, rule in rules_of(design)
+    ]  # fmt: skip
+
+
+def rules_of(design: Any) -> Iterator[tuple[str, Any]]:
+    """The stopping rules with their names, in order."""
+    return zip(design.causes[-len(design.stop) :] if design.stop else (), design.stop, strict=True)
+
+
+def consequences(state: TrialState, kind: str) -> list[Draft]:
+    """What the software has to write after an event of this kind, which the state has just taken in."""
+    if state.settings.design is None or kind not in _TELLING:
+        return []
+    if state.stop is not None:
+        return _selected(state)
+    return [] if state.status == "closed" else _looked(state)
+
+
+def _looked(state: TrialState) -> list[Draft]:
+    with _marks(state):
+        drops, stop = _by_rules(state) if state.look_due else ([], None)
+        stop = stop or _ended(state)
+        return drops if stop is None else [*drops, _stopped(state, *stop)]
+
+
+@contextmanager
+def _marks(state: TrialState) -> Iterator[None]:
+    """Arms that are dropped meanwhile are dropped for what is measured next; the event is what drops them for good."""
+    before = state.allocator.dropped
+    try:
+        yield
+    finally:
+        for k, dropped in enumerate(before):
+            state.allocator.drop(k, dropped=dropped)
+
+
+def _by_rules(state: TrialState) -> tuple[list[Draft], tuple[str, str] | None]:
+    """The arms that are dropped at a look, and the first rule that stops the trial with what it says, if any does."""
+    allocator, drops = state.allocator, []
+    for name, rule in rules_of(state.settings.design):
+        seen = Measured(name, rule, allocator.measure(rule))
+        if not seen.reached:
+            continue
+        if not seen.drops:
+            return drops, (name, why_reached(seen, allocator.arms))
+        for k in seen.reached:
+            if not allocator.dropped[k]:
+                drops.append(_dropped(seen, k, allocator.arms))
+        for k in seen.reached:
+            allocator.drop(k)
+    return drops, None
+
+
+def _ended(state: TrialState) -> tuple[str, str] | None:
+    """Whether the trial has ended by itself: nobody can be given an arm any more, and nothing is waited for."""
+    allocator, course, units = state.allocator, state.allocator.course, state.settings.design.units
+    if state.done:
+        return POLICY, "the policy's question is answered: nobody needs an arm any more"
+    if course["settled"] < course["given"]:
+        return None
+    if course["given"] >= units:
+        return MOST_UNITS, f"all {units_of(units, 'unit')} of the design had an arm, and nothing is waited for"
+    next_one = allocator.consider(state.round)
+    if next_one.k == DONE:
+        return POLICY, "the policy's question is answered: nobody needs an arm any more"
+    if next_one.k < 0:
+        return NO_ARM, f"nothing is waited for, and {allocator.reason_of(next_one)}"
+    return None
+
+
+def _dropped(seen: Measured, k: int, arms: tuple[str, ...]) -> Draft:
+    alone = seen._replace(found=[each if i == k else math.nan for i, each in enumerate(seen.found)])
+    body = {"arm": arms[k], "rule": seen.name, "measure": plain_number(seen.found[k])}
+    return Draft("dropped", {**body, "level": plain_number(seen.level), "why": why_reached(alone, arms), **_software()})
+
+
+def _stopped(state: TrialState, rule: str, why: str) -> Draft:
+    measures = [each.to_dict(state.allocator.arms) for each in measured(state)]
+    body = {"rule": rule, "why": why, "measures": measures, "selected": selection(state)}
+    return Draft("stopped", {**body, **_software()})
+
+
+def _selected(state: TrialState) -> list[Draft]:
+    """That what was told after the stop changes the selection, if it does; `because_of` is the event that told it."""
+    assert state.stop is not None
+    before, after = state.stop["selected"], selection(state)
+    if before == after:
+        return []
+    return [Draft("selected", {"before": before, "after": after, "because_of": state.number, **_software()})]
+
+
+def selection(state: TrialState) -> str | None:
+    """The arm that the design selects by what is known now, if any."""
+    return state.allocator.select(state.settings.design.select)
+
+
+def why_reached(seen: Measured, arms: tuple[str, ...]) -> str:
+    """What a rule says of having been reached."""
+    own: Any = getattr(seen.rule, "why", None)
+    if own is None:
+        return f"its measure is {seen.nearest:.4g}, and it is reached at {seen.level:g}"
+    return str(own(seen.found, arms))
+
+
+def _software() -> dict[str, str]:
+    return {"software": __version__, "formulas": formulas_hash()}
