@@ -70,6 +70,7 @@ from .errors import AccessError as AccessError
 from .errors import BadValueError as BadValueError
 from .errors import ConflictError as ConflictError
 from .errors import DamagedError as DamagedError
+from .errors import DesignError as DesignError
 from .errors import ExecutorError as ExecutorError
 from .errors import InstanceError as InstanceError
 from .errors import NotFoundError as NotFoundError
@@ -82,6 +83,7 @@ from .errors import StudyError as StudyError
 from .errors import TrialError as TrialError
 from .problems import Instance as Instance
 from .problems import instance_by_name as instance_by_name
+from .problems.scenario import Scenario as Scenario
 from .problems.theory import bounds_of as bounds_of
 from .service.client import Client as Client
 from .simulation.results import Result as Result
@@ -91,6 +93,7 @@ from .simulation.simulate import simulate as simulate
 from .simulation.study import Study as Study
 from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
+from .trials.design import Design as Design
 from .trials.rehearsal import rehearse as rehearse
 from .trials.trial import Trial as Trial
 from .version import __version__ as __version__

@@ -8,6 +8,7 @@
     │   ├── StudyError        a study file that cannot be read
     │   ├── ResultError       a result file that is cut short, foreign or cannot be extended
     │   └── TrialError        an outcome or a live trial's state that cannot be accepted
+    │       ├── DesignError       a design that contradicts itself, or a design file that cannot be read
     │       ├── NotFoundError     a trial, unit or event that is not in the record
     │       └── ConflictError     what contradicts the record: another outcome, a trial that is closed
     │           └── StoppedError      an arm is asked for in a trial that its design has stopped
@@ -16,17 +17,21 @@
     │   └── DamagedError      a database whose bytes are not those that were written
     └── AccessError       a key that does not work, or whose role does not allow what was asked
 
-Each message is one line: the rule, the value, and the remedy where there is one.
+Each message is one line: the rule, the value, and the remedy where there is one. `key` is where in a document the value
+stands, as `stop.harm.confidence`, where it comes from one.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class SafebanditError(Exception):
     """Base of all errors raised on purpose by this package."""
+
+    key: str = ""
 
 
 class BadValueError(SafebanditError, ValueError):
@@ -61,6 +66,10 @@ class TrialError(BadValueError):
     """An outcome or a live trial's state that cannot be accepted."""
 
 
+class DesignError(TrialError):
+    """A design that contradicts itself, or a design file that cannot be read."""
+
+
 class NotFoundError(TrialError):
     """A trial, unit or event that is not in the record."""
 
@@ -90,6 +99,16 @@ class DamagedError(RecordError):
 
 class AccessError(SafebanditError):
     """A key that does not work, or whose role does not allow what was asked."""
+
+
+@contextmanager
+def at_key(key: str) -> Iterator[None]:
+    """Note of an error where in a document the value stands, from the outside in."""
+    try:
+        yield
+    except SafebanditError as problem:
+        problem.key = f"{key}.{problem.key}" if problem.key else key
+        raise
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -25,7 +25,8 @@ from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
 from safebandit.simulation.simulate import default_workers
 from safebandit.simulation.summaries import standard_error
-from safebandit.trials.settings import Settings, fitting_cap
+from safebandit.trials.reading import fitting_cap
+from safebandit.trials.settings import Settings
 from safebandit.version import __version__
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from safebandit.service.page import charts, views
 from safebandit.service.page.rendering import render
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.descriptions import describe
+from safebandit.trials.reading import LOST
 from safebandit.trials.record.overview import Overview
-from safebandit.trials.settings import LOST
 
 # The arms in the table of a trial's page; a page of its own has them all.
 MOST_ARMS = 100

@@ -1,0 +1,269 @@
+"""A scenario: a supposed truth, how units arrive, and how late outcomes come back, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from safebandit.core.naming import read_number
+from safebandit.core.timing import Timing
+from safebandit.errors import InstanceError, at_key, suggest
+from safebandit.names import normal, read_name
+from safebandit.problems.curves import read_curve
+from safebandit.problems.delays import Delay, read_delay
+from safebandit.problems.instance import Instance
+from safebandit.problems.limits import Alpha, check_unit
+from safebandit.problems.named import as_instance
+
+ARRIVALS = ("fixed", "poisson")
+MOST_DAYS = 10**6
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Scenario:
+    """An instance, with accrual in units per day, delays in days, and losses; alpha is the design's.
+
+    Units arrive evenly ("fixed") or at random ("poisson"). Delays are numbers of days or laws: "uniform:0..30",
+    "exponential:10", "weibull:shape=2,scale=20"; what has a delay of 0 is known before the next unit arrives. With
+    chance `missing` nothing is ever heard of a unit, with `missing_risk` none of its risks; it is then given up
+    `give_up_after` days after it got its arm. Without a `mu` there are no rewards.
+
+    >>> scenario = Scenario("steep", mu=[0.2, 0.4, 0.5], nu="logistic:low=0.05,high=0.6", accrual=0.5, risk_delay=28)
+    >>> scenario.instance.nu.round(3).tolist(), scenario.timing().risk_a
+    ([0.05, 0.219, 0.6], 28.0)
+    """
+
+    name: str
+    instance: Instance
+    rewarded: bool
+    accrual: float
+    arrivals: str
+    reward_delay: Delay
+    risk_delay: Delay
+    missing: float
+    missing_risk: float
+    give_up_after: float
+    # Whether the arms were named; otherwise they take the design's names.
+    named: bool
+
+    def __init__(
+        self,
+        name: str,
+        instance: Instance | str | None = None,
+        *,
+        mu: Any = None,
+        nu: Any = None,
+        correlation: Any = 0.0,
+        arms: Sequence[str] | int | None = None,
+        risks: Sequence[str] | None = None,
+        doses: Sequence[float] | None = None,
+        rewarded: bool | None = None,
+        accrual: float = 1.0,
+        arrivals: str = "fixed",
+        reward_delay: float | str | Delay = 0.0,
+        risk_delay: float | str | Delay = 0.0,
+        missing: float = 0.0,
+        missing_risk: float = 0.0,
+        give_up_after: float = 100.0,
+    ) -> None:
+        if (instance is None) == (nu is None):
+            raise InstanceError("a scenario has the mean risks nu (with mu, where there are rewards), or an instance")
+        title = read_name("a scenario's name", name, InstanceError)
+        if instance is None:
+            truth = _from_means(title, mu, nu, correlation, arms, risks, doses)
+        else:
+            truth = replace(as_instance(instance), allow_infeasible=True)
+        named = not isinstance(arms, int) and arms is not None if instance is None else True
+        values = {
+            "name": title,
+            "instance": truth,
+            "rewarded": (mu is not None or instance is not None) if rewarded is None else bool(rewarded),
+            "accrual": _positive("accrual", accrual),
+            "arrivals": _arrivals(arrivals),
+            "reward_delay": _delay("reward_delay", reward_delay),
+            "risk_delay": _delay("risk_delay", risk_delay),
+            "missing": _chance("missing", missing),
+            "missing_risk": _chance("missing_risk", missing_risk),
+            "give_up_after": _positive("give_up_after", give_up_after),
+            "named": named,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        self._check_losses()
+
+    def _check_losses(self) -> None:
+        known = [each.longest for each in (self.reward_delay, self.risk_delay) if each.longest < np.inf]
+        loses = self.missing > 0.0 or self.missing_risk > 0.0
+        if loses and self.give_up_after <= max(known, default=0.0):
+            with at_key("give_up_after"):
+                raise InstanceError(
+                    f"give_up_after must be more days than the delays ({max(known):g}), got {self.give_up_after:g}; "
+                    "nobody is given up while an outcome may still come"
+                )
+
+    def timing(self) -> Timing:
+        """When units arrive and are heard of, as compiled code takes it."""
+        return Timing(
+            self.accrual, self.arrivals == "poisson", *self.reward_delay, *self.risk_delay, self.missing,
+            self.missing_risk, self.give_up_after,
+        )  # fmt: skip
+
+    def fitted(self, arms: Sequence[str], alpha: Alpha, risks: Sequence[str]) -> Scenario:
+        """The scenario for a design with these arms, limits and risks; refused where its arms are others."""
+        own, count = self.instance.arms, len(self.instance.arms)
+        if (self.named and [normal(arm) for arm in own] != [normal(arm) for arm in arms]) or count != len(arms):
+            raise InstanceError(
+                f'scenario "{self.name}" must have the arms of the design ({", ".join(arms)}), '
+                f"got {', '.join(own) if self.named else count}"
+            )
+        if len(self.instance.limits) != len(risks):
+            raise InstanceError(
+                f'scenario "{self.name}" must have the risks of the design ({", ".join(risks)}), '
+                f"got {len(self.instance.limits)}; give nu a row for each"
+            )
+        truth = replace(
+            self.instance, arms=tuple(arms), risks=tuple(risks), alpha=alpha, allow_infeasible=True, name=self.name
+        )
+        return self._with(instance=truth, named=True)
+
+    def _with(self, **changes: Any) -> Scenario:
+        made = object.__new__(Scenario)
+        for each in fields(self):
+            object.__setattr__(made, each.name, changes.get(each.name, getattr(self, each.name)))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the scenario as JSON can hold it, without what is as by default; `from_dict` reads it back."""
+        truth = self.instance.to_dict()
+        for key in ("alpha", "allow_infeasible", "name", *([] if self.named else ["arms"])):
+            truth.pop(key, None)
+        if truth["kind"] == "bernoulli":
+            del truth["kind"]
+            if not self.rewarded:
+                del truth["mu"]
+        elif not self.rewarded:
+            truth["rewarded"] = False
+        timing = {key: value.written() if isinstance(value := getattr(self, key), Delay) else value for key in _USUAL}
+        return {"name": self.name, **truth, **{key: value for key, value in timing.items() if value != _USUAL[key]}}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], *, arms: Sequence[str] | int | None = None) -> Scenario:
+        """The scenario that `to_dict` wrote, or that a file has; `arms` are the design's, for curves."""
+        known = (*_MEANS, *_LAWS, *_USUAL, "name", "instance")
+        for key in document:
+            if key not in known:
+                with at_key(key):
+                    raise InstanceError(f'a scenario has no key "{key}"; {suggest(key, known)}')
+        if "name" not in document:
+            raise InstanceError('a scenario needs a name; add name = "all safe", for example')
+        if "kind" in document:
+            return cls._from_law(document)
+        rest = dict(document)
+        if "nu" in rest and "arms" not in rest and arms is not None:
+            rest["arms"] = arms if isinstance(arms, int) else len(arms)
+        return cls(**rest)
+
+    @classmethod
+    def _from_law(cls, document: Mapping[str, Any]) -> Scenario:
+        """A scenario whose instance has another law than bits."""
+        timing = {key: value for key, value in document.items() if key in (*_USUAL, "name", "rewarded")}
+        law = {key: value for key, value in document.items() if key not in timing}
+        origin = str(law.pop("origin", ""))
+        options = {key: law.pop(key) for key in ("arms", "risks") if key in law}
+        truth = Instance.from_recipe(law, 1.0, name=str(document["name"]), allow_infeasible=True, **options)
+        made = cls(instance=replace(truth, origin=origin), **timing)
+        return made._with(named="arms" in options)
+
+    @classmethod
+    def from_data(
+        cls,
+        data: Any,
+        *,
+        name: str | None = None,
+        missing_risk_rows: str = "refuse",
+        risks: Sequence[str] | None = None,
+        columns: Mapping[str, str] | str | None = None,
+        **timing: Any,
+    ) -> Scenario:
+        """Past outcomes, resampled: a text (CSV) or Parquet file, or a table, with columns arm, reward, risk.
+
+        `missing_risk_rows` says what becomes of rows without a risk: "refuse", "drop" or "worst".
+        """
+        truth = Instance.from_data(
+            data, 1.0, missing_risk=missing_risk_rows, name=name, allow_infeasible=True, risks=risks, columns=columns
+        )
+        return cls(truth.name, truth, **timing)
+
+
+_MEANS = ("mu", "nu", "correlation", "arms", "risks", "doses", "rewarded")
+_LAWS = ("kind", "deviation", "outcomes", "origin")
+_USUAL: dict[str, Any] = {
+    "accrual": 1.0, "arrivals": "fixed", "reward_delay": 0.0, "risk_delay": 0.0, "missing": 0.0, "missing_risk": 0.0,
+    "give_up_after": 100.0,
+}  # fmt: skip
+
+
+def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks: Any, doses: Any) -> Instance:
+    """Bits of these means, which are lists or curves of doses; no rewards where there is no mu."""
+    count = _count_arms(mu, nu, arms, doses)
+    with at_key("nu"):
+        harms = (
+            [read_curve("nu", row, count, doses) for row in nu] if _is_rows(nu) else read_curve("nu", nu, count, doses)
+        )
+    with at_key("mu"):
+        rewards = [0.0] * count if mu is None else read_curve("mu", mu, count, doses)
+    names = None if arms is None or isinstance(arms, int) else arms
+    return Instance.bernoulli(
+        rewards, harms, 1.0, correlation=correlation, arms=names, name=name, allow_infeasible=True, risks=risks
+    )
+
+
+def _is_rows(nu: Any) -> bool:
+    """Whether there is a row for every risk."""
+    return (
+        not isinstance(nu, str)
+        and hasattr(nu, "__len__")
+        and any(isinstance(row, str) or hasattr(row, "__len__") for row in nu)
+    )
+
+
+def _count_arms(mu: Any, nu: Any, arms: Any, doses: Any) -> int:
+    """How many arms there are: by their names or doses, or by a list of means."""
+    rows = [*nu] if _is_rows(nu) else [nu]
+    for given in (arms, doses, mu, *rows):
+        if isinstance(given, int) and not isinstance(given, bool):
+            return given
+        if given is not None and not isinstance(given, str) and hasattr(given, "__len__"):
+            return len(given)
+    raise InstanceError("a scenario of curves alone must say how many arms there are; add arms or doses")
+
+
+def _positive(key: str, value: Any) -> float:
+    with at_key(key):
+        number = float(read_number(key, value, float, InstanceError))
+        if not 0.0 < number <= MOST_DAYS:
+            raise InstanceError(f"{key} must be above 0 and at most {MOST_DAYS:,}, got {value}")
+        return number
+
+
+def _chance(key: str, value: Any) -> float:
+    with at_key(key):
+        return check_unit(key, value)
+
+
+def _delay(key: str, value: Any) -> Delay:
+    with at_key(key):
+        delay = read_delay(key, value)
+        if max(delay.a, delay.b) > MOST_DAYS:
+            raise InstanceError(f"{key} must be at most {MOST_DAYS:,} days, got {value}")
+        return delay
+
+
+def _arrivals(value: Any) -> str:
+    if value not in ARRIVALS:
+        with at_key("arrivals"):
+            raise InstanceError(f"arrivals must be one of {', '.join(ARRIVALS)}, got {value!r}")
+    return str(value)

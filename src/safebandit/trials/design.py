@@ -1,0 +1,168 @@
+"""A design: what a protocol fixes of a trial, as one immutable value that live and simulated trials take alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from safebandit.core.arms import Counts
+from safebandit.core.conduct import Conduct
+from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.errors import DesignError, at_key, suggest
+from safebandit.problems.limits import Alpha, plain_alpha, write_alpha
+from safebandit.trials.design_checks import check_design
+from safebandit.trials.design_reading import read_fields
+from safebandit.trials.rules import cause_names, write_rule
+
+# Why a trial may end besides by a stopping rule: all units are settled, no arm is permissible and nothing is pending,
+# or the policy's question is answered.
+CAUSES = ("most units", "no arm", "policy")
+
+
+@dataclass(frozen=True, init=False)
+class Design:
+    """What a protocol fixes: arms, alpha, policy, most units, cohorts, steps, looks, when to stop, what to select.
+
+    Fields hold what follows from what was given: a design that is written down does not change with later defaults.
+
+    >>> design = Design(["low", "mid", "high"], alpha=0.3, policy="safe-ids", units=36, ordered=True, cohort=3, steps=1)
+    >>> design.first, design.waits, design.conduct().looks[:3].tolist()
+    ('low', True, [3, 6, 9])
+
+    `alpha` is one number, one per risk, or a table by the risks' names. A unit has a reward if it is `rewarded`; arms
+    are in order of their dose if they are `ordered`. A cohort is so many units of one arm; with `waits` the next begins
+    when all is known of those before. With `steps` no unit gets an arm more than so many levels above the highest that
+    was given, nor before `known_below` risks are known of the arm below; with `upwards` an arm that is not permissible
+    excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
+    after every cohort, or after every `looks` units, or after as many as `looks` lists.
+    """
+
+    arms: tuple[str, ...]
+    alpha: Alpha
+    policy: str
+    units: int
+    title: str
+    risks: tuple[str, ...]
+    rewarded: bool
+    ordered: bool
+    control: str | None
+    least_reward: float | None
+    cohort: int
+    waits: bool
+    first: str | None
+    steps: int
+    known_below: int
+    upwards: bool
+    burn_in: int
+    looks: int | tuple[int, ...] | None
+    pending_cap: int
+    lost: str
+    stop: tuple[Any, ...]
+    select: Any
+    ids: str
+
+    def __init__(
+        self,
+        arms: Sequence[str] | int,
+        alpha: float | Sequence[float] | Mapping[str, float],
+        policy: Any = None,
+        units: int | None = None,
+        *,
+        title: str = "",
+        risks: Sequence[str] | None = None,
+        rewarded: bool = True,
+        ordered: bool | None = None,
+        control: str | int | None = None,
+        least_reward: float | None = None,
+        cohort: int = 1,
+        waits: bool | None = None,
+        first: str | int | None = None,
+        steps: int = 0,
+        known_below: int | None = None,
+        upwards: bool | None = None,
+        burn_in: int = 0,
+        looks: int | Sequence[int] | None = None,
+        pending_cap: int | None = None,
+        lost: str = "harm",
+        stop: Any = (),
+        select: Any = None,
+        ids: str = "",
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key != "self"}
+        for key, value in read_fields(given).items():
+            object.__setattr__(self, key, value)
+        for key, rules in check_design(self).items():
+            object.__setattr__(self, key, rules)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The tolerated mean of every risk."""
+        return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Every reason for which a trial of the design may end: three that all have, then its stopping rules."""
+        return (*CAUSES, *cause_names(self.stop))
+
+    def conduct(self) -> Conduct:
+        """How units are given arms around the policy, as compiled code takes it."""
+        first = -1 if self.first is None else self.arms.index(self.first)
+        return Conduct(
+            self.units, self.cohort, self.waits, first, self.burn_in, self.steps, self.known_below, self.upwards,
+            self.look_times(), self.pending_cap, self.rewarded,
+        )  # fmt: skip
+
+    def look_times(self) -> Counts:
+        """After how many settled units the data are looked at; the last unit is looked at unless looks are listed."""
+        if isinstance(self.looks, tuple):
+            return np.array(self.looks, np.int64)
+        every = self.cohort if self.looks is None else self.looks
+        return np.array([*range(every, self.units, every), self.units], np.int64)
+
+    def prepared(self) -> Any:
+        """The policy as compiled code takes it."""
+        return prepare(policy_from_text(self.policy), Setup(self.arms, self.limits, "hold", units=self.units))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the design as JSON can hold it, without what is as by default; `from_dict` reads it back."""
+        plain: dict[str, Any] = {
+            each.name: list(value) if isinstance(value := getattr(self, each.name), tuple) else value
+            for each in fields(self)
+        }
+        plain["alpha"] = write_alpha(plain_alpha(self.limits))
+        plain["stop"] = [write_rule(rule, self) for rule in self.stop]
+        plain["select"] = None if self.select is None else write_rule(self.select, self)
+        return {key: value for key, value in plain.items() if key not in _USUAL or value != _USUAL[key]}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Design:
+        """The design that `to_dict` wrote, or that a file has."""
+        known = [each.name for each in fields(cls)]
+        for key in document:
+            if key not in known:
+                with at_key(key):
+                    raise DesignError(f'a design has no key "{key}"; {suggest(key, known)}')
+        for key in ("arms", "alpha", "units"):
+            if key not in document:
+                raise DesignError(f"a design needs {key}; add {key} = {_EXAMPLES[key]}, for example")
+        return cls(**document)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that the design says."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+# What `to_dict` leaves out. What follows from other fields is always written.
+_USUAL: dict[str, Any] = {
+    "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
+    "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [],
+    "select": None, "ids": "",
+}  # fmt: skip
+_EXAMPLES = {"arms": '["low", "high"]', "alpha": "0.3", "units": "36"}

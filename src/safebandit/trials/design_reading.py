@@ -1,0 +1,223 @@
+"""The fields of a design as people write them, each read by itself, with the defaults that follow from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from safebandit.core.naming import read_number, read_value
+from safebandit.core.policies import policy_from_text, recommended
+from safebandit.core.policies.checking import arm_number
+from safebandit.errors import DesignError, PolicyError, at_key, suggest
+from safebandit.names import find_name
+from safebandit.problems.limits import check_unit, is_listed, list_risk_names, plain_alpha
+from safebandit.trials.patterns import read_pattern
+from safebandit.trials.reading import (
+    check_cap,
+    check_lost,
+    read_alpha,
+    read_arms,
+    read_ids,
+    read_policy,
+    read_risks,
+    read_units,
+)
+from safebandit.trials.rules import read_selection, read_stopping, selection_rules
+from safebandit.trials.texts import check_text
+
+# The fields that are read so far.
+Read = Mapping[str, Any]
+
+
+def read_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a design from what people give."""
+    read: dict[str, Any] = {}
+    for key, reader in _READERS.items():
+        with at_key(key):
+            read[key] = reader(given[key], {**read, "named": given["risks"]})
+    return read
+
+
+def _arms(value: Any, read: Read) -> tuple[str, ...]:
+    arms = read_arms(value)
+    if not arms:
+        raise DesignError("a design needs at least one arm, got none")
+    return arms
+
+
+def _alpha(value: Any, read: Read) -> Any:
+    """One number, one per risk, or a table by the risks' names."""
+    names = None if read["named"] is None else list_risk_names(read["named"], DesignError)
+    if isinstance(value, Mapping):
+        names = tuple(value) if names is None else names
+        for name in value:
+            if name not in names:
+                raise DesignError(f'alpha has a limit for each risk, got "{name}"; {suggest(str(name), names)}')
+        missing = [name for name in names if name not in value]
+        if missing:
+            raise DesignError(f'alpha must have a limit for each risk, none for "{missing[0]}"; add it')
+        value = [value[name] for name in names]
+    return plain_alpha(read_alpha(value, None if names is None else len(names)))
+
+
+def _risks(value: Any, read: Read) -> tuple[str, ...]:
+    return read_risks(value, len(read["alpha"]) if isinstance(read["alpha"], tuple) else 1)
+
+
+def _units(value: Any, read: Read) -> int:
+    units = read_units(value)
+    if units is None:
+        raise DesignError("a design needs units, the most that are given an arm; add units = 36, for example")
+    return units
+
+
+def _policy(value: Any, read: Read) -> str:
+    risks = len(read["risks"])
+    return read_policy(recommended(read["units"], risks) if value is None else value, read["arms"], read["units"])
+
+
+def _title(value: Any, read: Read) -> str:
+    return check_text("title", value, empty=True)
+
+
+def _rewarded(value: Any, read: Read) -> bool:
+    return bool(read_value("rewarded", value, bool, DesignError))
+
+
+def _flag_or(key: str, usual: Callable[[Read], bool]) -> Callable[[Any, Read], bool]:
+    return lambda value, read: usual(read) if value is None else bool(read_value(key, value, bool, DesignError))
+
+
+def _count(key: str, least: int, most: str = "units") -> Callable[[Any, Read], int]:
+    """A whole number from `least` up to as many as there are units."""
+
+    def reader(value: Any, read: Read) -> int:
+        number = int(read_number(key, value, int, DesignError))
+        if not least <= number <= read[most]:
+            raise DesignError(f"{key} must lie between {least} and {most} ({read[most]}), got {number}")
+        return number
+
+    return reader
+
+
+def _count_or(key: str, least: int, usual: Callable[[Read], int]) -> Callable[[Any, Read], int]:
+    counted = _count(key, least)
+    return lambda value, read: usual(read) if value is None else counted(value, read)
+
+
+def _steps(value: Any, read: Read) -> int:
+    number = int(read_number("steps", value, int, DesignError))
+    if not 0 <= number < len(read["arms"]):
+        raise DesignError(
+            f"steps must lie between 0 (any arm) and {len(read['arms']) - 1}, the levels above the lowest arm, "
+            f"got {number}"
+        )
+    return number
+
+
+def _arm(key: str) -> Callable[[Any, Read], str | None]:
+    """An arm by its name, or by its number from 0."""
+
+    def reader(value: Any, read: Read) -> str | None:
+        if value is None:
+            return None
+        arms: tuple[str, ...] = read["arms"]
+        found = find_name(value, arms) if isinstance(value, str) else None
+        if found is not None:
+            return found
+        try:
+            return arms[arm_number(key, value, arms)]
+        except PolicyError:
+            raise DesignError(f"{key} must be an arm, got {value!r}; {suggest(str(value), arms)}") from None
+
+    return reader
+
+
+def _first(value: Any, read: Read) -> str | None:
+    lowest = read["arms"][0] if read["steps"] else None
+    return lowest if value is None else _arm("first")(value, read)
+
+
+def _least_reward(value: Any, read: Read) -> float | None:
+    return None if value is None else check_unit("least_reward", value, DesignError)
+
+
+def _looks(value: Any, read: Read) -> int | tuple[int, ...] | None:
+    """None for every cohort, a number of units, or a list of them."""
+    units = read["units"]
+    if value is None:
+        return None
+    if not is_listed(value):
+        return _count("looks", 1)(value, read)
+    looks = tuple(int(read_number("a look", each, int, DesignError)) for each in value)
+    if not looks:
+        raise DesignError("looks must list at least one number of units, got none; leave it out for every cohort")
+    for before, after in zip((0, *looks), looks, strict=False):
+        if after <= before:
+            raise DesignError(f"looks must ascend from 1, got {after} after {before}; put them in order")
+    if looks[-1] > units:
+        raise DesignError(f"a look must come before the end, at most at {units} units, got {looks[-1]}; drop it")
+    return looks
+
+
+def _cap(value: Any, read: Read) -> int:
+    return check_cap(read["cohort"] if value is None else int(read_number("pending_cap", value, int, DesignError)))
+
+
+def _lost(value: Any, read: Read) -> str:
+    return check_lost(value)
+
+
+def _ids(value: Any, read: Read) -> str:
+    ids = read_ids(value)
+    if ids:
+        read_pattern(ids)
+    return ids
+
+
+def _stop(value: Any, read: Read) -> tuple[Any, ...]:
+    return read_stopping(value)
+
+
+def _select(value: Any, read: Read) -> Any:
+    if value is not None:
+        return read_selection(value)
+    usual = "best-safe" if read["rewarded"] else "isotonic" if read["ordered"] else "none"
+    return read_selection(usual) if usual in selection_rules() else None
+
+
+def _waits(read: Read) -> bool:
+    return read["cohort"] > 1 or finds_doses(policy_from_text(read["policy"]))
+
+
+def finds_doses(policy: Any) -> bool:
+    """Whether a policy decides about ordered doses by what is known of the present one."""
+    return bool(getattr(policy, "dose_finding", False))
+
+
+# In an order in which each needs only those before it.
+_READERS: dict[str, Callable[[Any, Read], Any]] = {
+    "arms": _arms,
+    "alpha": _alpha,
+    "risks": _risks,
+    "units": _units,
+    "policy": _policy,
+    "title": _title,
+    "rewarded": _rewarded,
+    "ordered": _flag_or("ordered", lambda read: finds_doses(policy_from_text(read["policy"]))),
+    "control": _arm("control"),
+    "least_reward": _least_reward,
+    "cohort": _count("cohort", 1),
+    "waits": _flag_or("waits", _waits),
+    "steps": _steps,
+    "first": _first,
+    "known_below": _count_or("known_below", 0, lambda read: read["cohort"] if read["steps"] else 0),
+    "upwards": _flag_or("upwards", lambda read: read["steps"] > 0),
+    "burn_in": _count("burn_in", 0),
+    "looks": _looks,
+    "pending_cap": _cap,
+    "lost": _lost,
+    "stop": _stop,
+    "select": _select,
+    "ids": _ids,
+}
