@@ -6,10 +6,37 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from safebandit.errors import TrialError
-from safebandit.trials.design import Design
+from safebandit.trials.design import USUAL, Design
 
 if TYPE_CHECKING:
     from safebandit.trials.settings import Settings
+
+
+def read_design(design: Any, arms: Any = None) -> Design:
+    """A design: itself, or as a document or a text says it."""
+    if isinstance(design, str):
+        from safebandit.trials.design_texts import design_from_text
+
+        return design_from_text(design, arms=arms)
+    if isinstance(design, Mapping):
+        return Design.from_dict({**design, **({} if arms is None else {"arms": arms})})
+    if not isinstance(design, Design):
+        raise TrialError(f"a design is a Design, its text such as boin:target=.25, or its document, got {design!r}")
+    if arms is not None:
+        raise TrialError(f"the design has its arms, {', '.join(design.arms)}; leave arms out")
+    return design
+
+
+def read_changes(design: Any, said: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a design that an amendment changes; one that is named twice is refused."""
+    if design is None:
+        return dict(said)
+    if not isinstance(design, Mapping):
+        raise TrialError(f"an amendment of a design is a table of the fields that change, got {design!r}")
+    for name in said:
+        if name in design:
+            raise TrialError(f"{name} is changed twice, by itself and in the design; say it once")
+    return {**design, **said}
 
 
 def settings_of(design: Design) -> dict[str, Any]:
@@ -51,5 +78,5 @@ def amended_design(design: Design, changes: Mapping[str, Any], *, add: Sequence[
 def changed_fields(design: Design, other: Design) -> dict[str, Any]:
     """What another design says otherwise, for `amended_design`."""
     before, after = design.to_dict(), other.to_dict()
-    usual = {name: None for name in before if name not in after}
+    usual = {name: USUAL[name] for name in before if name not in after}
     return {name: value for name, value in (usual | after).items() if before.get(name) != value}

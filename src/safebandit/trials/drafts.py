@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from safebandit.core.policies import DONE, WAIT, Decision
+from safebandit.core.policies import WAIT, Decision
+from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
+from safebandit.trials.design import Design
+from safebandit.trials.designed import changed_fields
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
@@ -171,6 +174,8 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     if state.status in ENDED:
         raise ConflictError(f'trial "{state.name}" is {state.status}; a {state.status} trial cannot be amended')
     reason = check_text("reason", reason)
+    if isinstance(changes.get("design"), Design) and state.settings.design is not None:
+        changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
     settings = state.settings.amended(**changes)
     # An alpha of 0 is a change too.
     asked = {key: value for key, value in changes.items() if value is not None and value not in ((), [])}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from safebandit.core.policies import DONE
+from safebandit.core.policies.interface import DONE
 from safebandit.sources import formulas_hash
 from safebandit.trials.conduct_words import units_of
 from safebandit.trials.drafts import plain_number
@@ -157,7 +157,8 @@ def _selected(state: TrialState) -> list[Draft]:
 
 def selection(state: TrialState) -> str | None:
     """The arm that the design selects by what is known now, if any."""
-    return state.allocator.select(state.settings.design.select)
+    rule = state.settings.design.select
+    return None if rule is None else state.allocator.select(rule)
 
 
 def why_reached(seen: Measured, arms: tuple[str, ...]) -> str:
