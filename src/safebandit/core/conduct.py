@@ -29,7 +29,8 @@ class Conduct(NamedTuple):
     that was given, and an arm is given first when `known_below` risks are known of the one below. With `upwards` an
     arm that is not permissible excludes those above it. The data are looked at when so many units are settled as
     `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known;
-    `rewarded`, whether a unit has a reward at all.
+    `rewarded`, whether a unit has a reward at all; `lost_is_harm`, whether a risk that is never heard of counts as
+    harm.
     """
 
     units: int
@@ -43,6 +44,7 @@ class Conduct(NamedTuple):
     looks: Counts
     pending_cap: int
     rewarded: bool
+    lost_is_harm: bool = True
 
 
 # More units than any trial has.

@@ -75,6 +75,83 @@ def trial_streams(seed: int, trial: int, arms: int) -> TrialStreams:
     return TrialStreams(states[:1], states[1:], keys)
 
 
+def streams_of(seed: int, trials: range, arms: int) -> tuple[Streams, NDArray[np.uint64]]:
+    """The streams of many trials, a row each: the policy's, then those of the arms, and the arms' keys.
+
+    Bit for bit those of `trial_streams`, in a hundredth of the time: thousands of short trials would wait for seeds.
+    """
+    states, keys = np.zeros((len(trials), arms + 1), STATE), np.zeros((len(trials), arms + 1), np.uint64)
+    words = [seed & 0xFFFFFFFF, *([] if seed < 2**32 else [seed >> 32])]
+    _seed_all(np.array(words, np.uint32), trials.start, states, keys)
+    return states, keys[:, 1:]
+
+
+# NumPy's constants (M. E. O'Neill's seed_seq_fe).
+_FIRST_A, _TIMES_A = np.uint32(0x43B0D7E5), np.uint32(0x931E8875)
+_FIRST_B, _TIMES_B = np.uint32(0x8B51F9DD), np.uint32(0x58F38DED)
+_MIX_LEFT, _MIX_RIGHT, _HALF = np.uint32(0xCA01F9DD), np.uint32(0x4973F715), np.uint32(16)
+_POOL = 4
+
+
+@compiled
+def _seed_all(seed: NDArray[np.uint32], first: int, states: Streams, keys: NDArray[np.uint64]) -> None:
+    """What `SeedSequence(seed, spawn_key=(trial,))` generates, for every row's trial from `first` on."""
+    entropy, pool = np.zeros(_POOL + 2, np.uint32), np.zeros(_POOL, np.uint32)
+    for i in range(states.shape[0]):
+        trial = first + i
+        entropy[:] = 0
+        entropy[: seed.shape[0]] = seed
+        entropy[_POOL], entropy[_POOL + 1] = np.uint32(trial & 0xFFFFFFFF), np.uint32(trial >> 32)
+        _fill_pool(entropy, _POOL + 1 + (trial >= 2**32), pool)
+        constant, place = _FIRST_B, 0
+        for k in range(states.shape[1]):
+            state = states[i, k]
+            for w in range(WORDS):
+                halves = np.uint64(0)
+                for h in range(2):
+                    value = pool[place % _POOL] ^ constant
+                    place += 1
+                    constant = np.uint32(constant * _TIMES_B)
+                    value = np.uint32(value * constant)
+                    value ^= value >> _HALF
+                    halves |= np.uint64(value) << np.uint64(32 * h)
+                if w == 0:
+                    state.a = halves
+                elif w == 1:
+                    state.b = halves
+                elif w == 2:
+                    state.c = halves
+                else:
+                    keys[i, k] = halves
+            state.counter = 1
+            for _ in range(MIXING_ROUNDS):
+                word(state)
+
+
+@inlined
+def _fill_pool(entropy: NDArray[np.uint32], size: int, pool: NDArray[np.uint32]) -> None:
+    """Mix all words of entropy into the pool."""
+    constant = _FIRST_A
+    for i in range(_POOL):
+        pool[i], constant = _hashed(entropy[i], constant)
+    for source in range(max(_POOL, size)):
+        for i in range(_POOL):
+            if source < _POOL and source == i:
+                continue
+            value, constant = _hashed(pool[source] if source < _POOL else entropy[source], constant)
+            mixed = np.uint32(_MIX_LEFT * pool[i]) - np.uint32(_MIX_RIGHT * value)
+            mixed = np.uint32(mixed)
+            pool[i] = mixed ^ (mixed >> _HALF)
+
+
+@inlined
+def _hashed(value: np.uint32, constant: np.uint32) -> tuple[np.uint32, np.uint32]:
+    value = np.uint32(value ^ constant)
+    constant = np.uint32(constant * _TIMES_A)
+    value = np.uint32(value * constant)
+    return np.uint32(value ^ (value >> _HALF)), constant
+
+
 @compiled
 def mix(states: Streams) -> None:
     """Advance every fresh stream by twelve words, as SFC64 asks."""

@@ -114,7 +114,7 @@ class Design:
         first = -1 if self.first is None else self.arms.index(self.first)
         return Conduct(
             self.units, self.cohort, self.waits, first, self.burn_in, self.steps, self.known_below, self.upwards,
-            self.look_times(), self.pending_cap, self.rewarded,
+            self.look_times(), self.pending_cap, self.rewarded, self.lost == "harm",
         )  # fmt: skip
 
     def look_times(self) -> Counts:

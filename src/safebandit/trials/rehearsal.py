@@ -7,18 +7,17 @@ the random numbers of trial number i everywhere else: run 0 is the live trial of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from safebandit.core.arms import Numbers
-from safebandit.core.kernels import memory_for
+from safebandit.core.conduct import plain_conduct
+from safebandit.core.delays import FIXED
 from safebandit.core.naming import read_number
 from safebandit.core.policies import Setup, policy_from_text, prepare
-from safebandit.core.scenarios import Runs, Scenario, empty_runs, new_book, scenario_kernel
-from safebandit.core.streams import STATE, trial_streams
+from safebandit.core.timing import Timing
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.names import normal
 from safebandit.problems import Instance, as_instance
@@ -27,14 +26,13 @@ from safebandit.simulation.simulate import default_workers
 from safebandit.simulation.summaries import standard_error
 from safebandit.trials.reading import fitting_cap
 from safebandit.trials.settings import Settings
+from safebandit.trials.simulated import Plan, Runs, play
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_UNITS = 10**7
-# Runs of one chunk: about so many units, so that progress moves and Ctrl-C is soon heard.
-CHUNK_UNITS = 200_000
 # More units than this part of all that wait because of the cap are worth a warning.
 MANY = 0.1
 STATISTICS = ("mean", "se", "q05", "q95")
@@ -50,6 +48,19 @@ WORDS = {
 }
 
 
+class Expected(NamedTuple):
+    """How many units arrive, after how many more arrivals an outcome is heard, how often never, and when a unit is
+    given up.
+    """
+
+    units: int
+    reward_delay: int
+    risk_delay: int
+    missing: float
+    missing_risk: float
+    give_up_after: int
+
+
 @dataclass(frozen=True)
 class Rehearsal:
     """Runs of a trial against a supposed truth; `interrupted` where fewer were finished than wanted.
@@ -60,7 +71,7 @@ class Rehearsal:
 
     settings: Settings
     instance: Instance
-    scenario: Scenario
+    scenario: Expected
     seed: int
     runs: Runs
     interrupted: bool = False
@@ -68,7 +79,7 @@ class Rehearsal:
     @property
     def times(self) -> int:
         """How many runs were finished."""
-        return len(self.runs.rewards)
+        return self.runs.trials
 
     @property
     def plays(self) -> Numbers:
@@ -84,12 +95,12 @@ class Rehearsal:
         """What is counted over all arms, run by run."""
         instance = self.instance
         return {
-            "rewards": self._column("rewards"),
+            "rewards": self.runs.rewards.sum(axis=1),
             "regret": self.plays @ instance.costs,
             "unsafe_plays": self.plays[:, instance.unsafe_arms].sum(axis=1),
-            "waited": self._column("waited"),
+            "waited": self._waited,
             "waits": self._column("waits"),
-            "without_arm": self._column("without_arm"),
+            "without_arm": self._without_arm,
             "given_up": self._column("given_up"),
         }
 
@@ -104,7 +115,7 @@ class Rehearsal:
         held = self._column("held_after") >= 0
         return {
             "hold": float(held.mean()),
-            "end_held": float((held & (self._column("without_arm") > 0)).mean()),
+            "end_held": float((held & (self._without_arm > 0)).mean()),
             "best_arm_most": most,
         }
 
@@ -120,7 +131,7 @@ class Rehearsal:
         """
         cap, units = self.settings.pending_cap, self.scenario.units
         free = self._column("held_after") < 0
-        waited = float(self._column("waited")[free].mean()) / units if free.any() else 0.0
+        waited = float(self._waited[free].mean()) / units if free.any() else 0.0
         if waited <= MANY:
             return None
         better = fitting_cap(self._wait(), len(self.settings.active))
@@ -189,6 +200,16 @@ class Rehearsal:
         arms = {arm: _statistics(harms[:, k]) for k, arm in enumerate(self.instance.arms)}
         return {"all": _statistics(harms.sum(axis=1)), "arms": arms}
 
+    @property
+    def _without_arm(self) -> Numbers:
+        """The units that never got an arm, whether they arrived before the end was certain or not."""
+        return self.scenario.units - self._column("size")
+
+    @property
+    def _waited(self) -> Numbers:
+        """The units that did not get an arm when they arrived."""
+        return self._column("waited") + self._without_arm
+
     def _column(self, name: str) -> Numbers:
         return np.asarray(getattr(self.runs, name), float)
 
@@ -228,15 +249,13 @@ def rehearse(
     0.0
     """
     truth = _truth(settings, mu, nu, instance)
-    scenario = Scenario(
+    scenario = Expected(
         _count("units", units, 1, MOST_UNITS),
         _count("reward_delay", delay if reward_delay is None else reward_delay, 0, MOST_UNITS),
         _count("risk_delay", delay if risk_delay is None else risk_delay, 0, MOST_UNITS),
         check_unit("missing", missing, SimulationError),
         check_unit("missing_risk", missing_risk, SimulationError),
         _count("give_up_after", give_up_after, 1, MOST_UNITS),
-        settings.pending_cap,
-        settings.lost == "harm",
     )
     loses = scenario.missing > 0 or scenario.missing_risk > 0
     if loses and scenario.give_up_after <= max(scenario.reward_delay, scenario.risk_delay):
@@ -247,70 +266,25 @@ def rehearse(
     wanted = _count("times", times, 1, 10**6)
     number = _count("seed", seed, 0, 2**63 - 1)
     at_once = default_workers() if workers is None else _count("workers", workers, 1, 1024)
-    runs, interrupted = _run_all(settings, truth, scenario, number, wanted, at_once, progress)
-    return Rehearsal(settings, truth, scenario, number, runs, interrupted)
+    plan = _plan(settings, truth, scenario, number)
+    runs = play(plan, range(wanted), workers=at_once, progress=progress)
+    return Rehearsal(settings, truth, scenario, number, runs, runs.trials < wanted)
 
 
-def _run_all(
-    settings: Settings,
-    instance: Instance,
-    scenario: Scenario,
-    seed: int,
-    times: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None,
-) -> tuple[Runs, bool]:
-    """All runs, in chunks on threads; after Ctrl-C those before the first that is unfinished."""
-    size = max(1, min(-(-times // workers), CHUNK_UNITS // scenario.units))
-    stop = np.zeros(1, np.int64)
+def _plan(settings: Settings, instance: Instance, scenario: Expected, seed: int) -> Plan:
+    """Arrivals a day apart; what is heard d arrivals later is due just before the one after those."""
     policy = prepare(policy_from_text(settings.policy), Setup(settings.active, settings.limits, "hold"))
-    chunks = [range(times)[i : i + size] for i in range(0, times, size)]
-    interrupted = False
-
-    def run(chunk: range) -> Runs:
-        return _run_chunk(settings, policy, instance, scenario, seed, chunk, stop)
-
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(run, chunk) for chunk in chunks]
-        try:
-            for chunk, future in zip(chunks, futures, strict=True):
-                future.result()
-                if progress is not None:
-                    progress(chunk.stop, times)
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            stop[0] = 1
-            pool.shutdown(cancel_futures=True)
-    finished = []
-    for chunk, future in zip(chunks, futures, strict=True):
-        runs = None if future.cancelled() else future.result()
-        finished += [] if runs is None else [runs]
-        if runs is None or len(runs.rewards) < len(chunk):
-            break
-    if not sum(len(runs.rewards) for runs in finished):
-        raise KeyboardInterrupt("interrupted before any run was finished")
-    return Runs(*(np.concatenate(parts) for parts in zip(*finished, strict=True))), interrupted
-
-
-def _run_chunk(
-    settings: Settings, policy: Any, instance: Instance, scenario: Scenario, seed: int, chunk: range, stop: Any
-) -> Runs:
-    places = [settings.arms.index(arm) for arm in settings.active]
-    count, risks, rows = len(places), len(settings.limits), len(chunk)
-    keys, outcomes = np.zeros((rows, count), np.uint64), np.zeros((rows, count), STATE)
-    streams, losses = np.zeros(rows, STATE), np.zeros(rows, STATE)
-    for i, run in enumerate(chunk):
-        # The stream behind those of all arms tells what is never heard of.
-        random = trial_streams(seed, run, len(settings.arms) + 1)
-        streams[i], losses[i] = random.policy[0], random.arms[-1]
-        keys[i], outcomes[i] = random.keys[places], random.arms[places]
-    memory = memory_for(policy, keys, streams, settings.limits)
-    out = empty_runs(rows, count, risks)
-    done = scenario_kernel(policy, instance.law)(
-        policy, instance.law, scenario, memory, outcomes, losses, new_book(scenario, risks), out, stop
-    )
-    return Runs._make(part[:done] for part in out)
+    reward, risk, given_up = (
+        1.0 + delay for delay in (scenario.reward_delay, scenario.risk_delay, scenario.give_up_after)
+    )  # fmt: skip
+    lost = (scenario.missing, scenario.missing_risk, given_up)
+    timing = Timing(1.0, False, FIXED, reward, 0.0, FIXED, risk, 0.0, *lost)
+    conduct = plain_conduct(settings.pending_cap)._replace(units=scenario.units, lost_is_harm=settings.lost == "harm")
+    places = tuple(settings.arms.index(arm) for arm in settings.active)
+    return Plan(
+        policy, conduct, (), None, instance.law, timing, settings.limits, seed, places, len(settings.arms),
+        np.zeros(1, np.int64),
+    )  # fmt: skip
 
 
 def _truth(settings: Settings, mu: Any, nu: Any, instance: Instance | str | None) -> Instance:

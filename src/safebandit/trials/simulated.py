@@ -1,0 +1,299 @@
+"""Trials of a design on a scenario, simulated by the code that a live trial runs: in chunks, on threads or others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import REWARD, Counts, Memory, Numbers
+from safebandit.core.conduct import Conduct
+from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
+from safebandit.core.kernels import kernels_for, memory_for
+from safebandit.core.selection.interface import NONE_SELECTED
+from safebandit.core.streams import streams_of
+from safebandit.core.timing import Timing
+from safebandit.core.trials import LOOK, Book, Chance, Tally, new_book, new_tally, trial_kernels
+from safebandit.errors import ExecutorError
+from safebandit.sources import sources
+
+# Rules of stopping come behind the causes that every trial has: most units, no arm, the policy itself.
+CAUSES = ("most units", "no arm", "policy")
+# The trials of one chunk have about so many units: progress moves, and Ctrl-C is soon heard.
+CHUNK_UNITS = 50_000
+MOST_TRIALS = 2_000
+# Streams behind those of the arms: what is heard of a unit, how late, and when units arrive.
+LOSSES, DELAYS, ARRIVALS = 0, 1, 2
+MORE_STREAMS = 3
+
+
+class Runs(NamedTuple):
+    """What simulated trials (rows) came to.
+
+    `rewards` and `harms` (a layer per risk) are true outcomes by arm, heard of or not; `reward_plays` to `risk_totals`
+    what was known when the trial ended, outcomes that were still to come included. `selected` is the arm that is
+    selected then (-1: none), `selected_at_stop` the one when it stopped; `cause` why it stopped, a place in the
+    design's `causes`; `duration` the days until then. `excluded` is whether an arm was ever not permissible or dropped.
+    `waited` are units that did not get an arm at once, `waits` the days that they waited, `without_arm` those that
+    never got one; `held_after` the units that had an arm when first none was permissible, -1 if that never was.
+    `seconds` is the processor time that all of them took.
+    """
+
+    plays: Counts
+    rewards: Numbers
+    harms: Numbers
+    reward_plays: Counts
+    reward_totals: Numbers
+    risk_plays: Counts
+    risk_totals: Numbers
+    selected: Counts
+    selected_at_stop: Counts
+    cause: Counts
+    size: Counts
+    duration: Numbers
+    excluded: Counts
+    dropped: Counts
+    looks: Counts
+    waited: Counts
+    waits: Numbers
+    without_arm: Counts
+    given_up: Counts
+    held_after: Counts
+    seconds: float
+
+    @property
+    def trials(self) -> int:
+        """How many there are."""
+        return len(self.size)
+
+
+class Plan(NamedTuple):
+    """All that the trials of one design on one scenario share, as compiled code takes it; nothing is selected where
+    there is no `selection`.
+    """
+
+    policy: Any
+    conduct: Conduct
+    rules: tuple[Any, ...]
+    selection: Any
+    law: Any
+    timing: Timing
+    limits: tuple[float, ...]
+    seed: int
+    # The arms' numbers among those that random numbers are drawn for, and how many those are.
+    places: tuple[int, ...]
+    streams: int
+    stop: Counts
+    formulas: Sequence[Formula] = ()
+    sources: str = ""
+
+
+def simulate_design(
+    design: Any,
+    scenario: Any,
+    *,
+    trials: int | range = 1_000,
+    seed: int = 0,
+    workers: int = 1,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Runs:
+    """Trials of a design on a scenario; the same bits however many workers there are.
+
+    A live trial of the same design and the same seed decides as trial 0 does. `progress` is told how many trials are
+    done, of how many.
+    """
+    wanted = range(trials) if isinstance(trials, int) else trials
+    return play(plan_of(design, scenario, seed), wanted, workers=workers, executor=executor, progress=progress)
+
+
+def plan_of(design: Any, scenario: Any, seed: int) -> Plan:
+    """A design on a scenario as compiled code takes it."""
+    policy, count = design.prepared(), len(design.arms)
+    kinds = {kind for value in (policy, design.select, *design.stop) for kind in _kinds(value)}
+    sent = [formula for kind in sorted(kinds, key=str) for formula in formulas_to_send(kind)]
+    return Plan(
+        policy, design.conduct(), tuple(design.stop), design.select, scenario.instance.law, scenario.timing(),
+        design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), sent, sources(),
+    )  # fmt: skip
+
+
+def _kinds(value: Any) -> set[type]:
+    return {type(value)}.union(*map(_kinds, value)) if hasattr(value, "_fields") else set()
+
+
+def play(
+    plan: Plan,
+    trials: range,
+    *,
+    workers: int = 1,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Runs:
+    """Play trials in chunks; Ctrl-C keeps those before the first that is unfinished."""
+    make_ready(plan)
+    size = max(1, min(MOST_TRIALS, -(-len(trials) // workers), CHUNK_UNITS // plan.conduct.units))
+    chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
+    run = play_chunk if executor is None else play_elsewhere
+    pool = executor or ThreadPoolExecutor(workers)
+    finished: list[Runs] = []
+    futures: list[Future[Runs | None]] = []
+    try:
+        futures = [pool.submit(run, plan, chunk) for chunk in chunks]
+        for chunk, future in zip(chunks, futures, strict=True):
+            runs = future.result()
+            if runs is None:
+                break
+            finished.append(runs)
+            if progress is not None:
+                progress(chunk.stop - trials.start, len(trials))
+    except KeyboardInterrupt:
+        if not finished:
+            raise KeyboardInterrupt("interrupted before any trial was finished") from None
+    finally:
+        # Heard by threads only; other processes have a copy, and end the chunk that they are at.
+        plan.stop[0] = 1
+        for future in futures:
+            future.cancel()
+        if executor is None:
+            pool.shutdown(wait=True, cancel_futures=True)
+        plan.stop[0] = 0
+    return joined(finished)
+
+
+def joined(parts: Sequence[Runs]) -> Runs:
+    """Runs one after the other as one."""
+    *arrays, seconds = zip(*parts, strict=True)
+    return Runs._make([*map(np.concatenate, arrays), sum(seconds)])
+
+
+def play_elsewhere(plan: Plan, trials: range) -> Runs | None:
+    """A chunk as an executor plays it, perhaps in another process: by the same sources or not at all."""
+    if sources() != plan.sources:
+        raise ExecutorError(
+            f"a worker has other sources of safebandit, or another NumPy or Numba ({sources()}, not {plan.sources}); "
+            "install the same versions there and restart it"
+        )
+    take_formulas(plan.formulas)
+    make_ready(plan)
+    return play_chunk(plan, trials)
+
+
+def make_ready(plan: Plan) -> None:
+    """Compile all that a plan needs: no trial is played."""
+    room = Room(plan, range(1))
+    nothing = np.zeros(0, np.int64)
+    room.begin()
+    room.advance(nothing, closing=False)
+    for rule in plan.rules:
+        room.measure(rule, nothing)
+    room.select(nothing)
+
+
+def play_chunk(plan: Plan, trials: range) -> Runs | None:
+    """Play some trials to their end; None where it was stopped before."""
+    began = time.thread_time()
+    room = Room(plan, trials)
+    if not room.play():
+        return None
+    runs = room.runs()
+    return runs._replace(seconds=time.thread_time() - began)
+
+
+class Room:
+    """Where trials are played side by side, a row for each."""
+
+    def __init__(self, plan: Plan, trials: range) -> None:
+        self.plan = plan
+        count, arms, risks = len(trials), len(plan.places), len(plan.limits)
+        states, keys = streams_of(plan.seed, trials, plan.streams + MORE_STREAMS)
+        places = list(plan.places)
+        more = [np.ascontiguousarray(states[:, 1 + plan.streams + each]) for each in (LOSSES, DELAYS, ARRIVALS)]
+        self.chance = Chance(np.ascontiguousarray(states[:, 1:][:, places]), *more)
+        self.memory: Memory = memory_for(
+            plan.policy, np.ascontiguousarray(keys[:, places]), np.ascontiguousarray(states[:, 0]), plan.limits
+        )
+        self.book: Book = new_book(count, plan.conduct.units, risks)
+        self.tally: Tally = new_tally(count, arms, risks)
+        self.cause = np.zeros(count, np.int64)
+        self.duration = np.zeros(count)
+        self.selected_at_stop = np.full(count, NONE_SELECTED)
+        self._kernels = trial_kernels(plan.policy, plan.law)
+
+    def begin(self) -> None:
+        """Every trial before its first unit arrives."""
+        self._kernels.begin(self.plan.policy, self.plan.timing, self.memory, self.book, self.chance)
+
+    def advance(self, rows: Counts, *, closing: bool) -> Counts:
+        """Play the trials of these rows as far as their next look or their end, and say which it is."""
+        plan, answers = self.plan, np.zeros(len(rows), np.int64)
+        self._kernels.advance(
+            plan.policy, plan.conduct, plan.law, plan.timing, self.memory, self.book, self.chance, self.tally, rows,
+            answers, closing,
+        )  # fmt: skip
+        return answers
+
+    def measure(self, rule: Any, rows: Counts) -> Numbers:
+        """How near a rule is in the trials of these rows."""
+        found = np.empty((len(rows), len(self.plan.places)))
+        kernels_for(rule).measure(rule, self.memory, rows, found)
+        return found
+
+    def select(self, rows: Counts) -> Counts:
+        """What is selected in the trials of these rows."""
+        chosen = np.full(len(rows), NONE_SELECTED)
+        if self.plan.selection is None:
+            return chosen
+        kernels_for(self.plan.selection).select(self.plan.selection, self.memory, rows, chosen)
+        return chosen
+
+    def play(self) -> bool:
+        """Play all trials from look to look, then hear what is still due; False where that was stopped."""
+        self.begin()
+        rows = np.arange(len(self.cause))
+        while len(rows):
+            if self.plan.stop[0] != 0:
+                return False
+            answers = self.advance(rows, closing=False)
+            ended, looking = answers != LOOK, rows[answers == LOOK]
+            self._end(rows[ended], answers[ended])
+            rows = looking[~self.look(looking)]
+        self.advance(np.arange(len(self.cause)), closing=True)
+        return True
+
+    def look(self, rows: Counts) -> Any:
+        """Measure the rules in order: arms are dropped, and the first rule that is reached ends a trial."""
+        ended = np.zeros(len(rows), bool)
+        for number, rule in enumerate(self.plan.rules):
+            there = rows[~ended]
+            if not len(there):
+                break
+            reached = self.measure(rule, there) >= rule.level
+            if rule.drops:
+                self.memory.arms["dropped"][there] |= reached
+            else:
+                stops = reached.any(axis=1)
+                self._end(there[stops], np.full(int(stops.sum()), len(CAUSES) + number))
+                ended[np.flatnonzero(~ended)[stops]] = True
+        return ended
+
+    def _end(self, rows: Counts, causes: Counts) -> None:
+        self.cause[rows] = causes
+        self.duration[rows] = self.book.clocks["now"][rows]
+        self.selected_at_stop[rows] = self.select(rows)
+
+    def runs(self) -> Runs:
+        """What the trials came to."""
+        arms, seen, tally, course = self.memory.arms, self.memory.quantities, self.tally, self.memory.courses
+        plays, dropped = arms["asked"].copy(), arms["dropped"].copy()
+        size = course["given"].copy()
+        return Runs(
+            plays, tally.rewards, tally.harms, seen["plays"][:, :, REWARD].copy(), seen["total"][:, :, REWARD].copy(),
+            seen["plays"][:, :, 1:].swapaxes(1, 2).copy(), seen["total"][:, :, 1:].swapaxes(1, 2).copy(),
+            self.select(np.arange(len(size))), self.selected_at_stop, self.cause, size, self.duration,
+            tally.excluded | dropped, dropped, course["looks"].copy(), tally.waited, tally.waits,
+            self.book.clocks["arrived"] - size, tally.given_up, tally.held_after, 0.0,
+        )  # fmt: skip
