@@ -251,12 +251,11 @@ def _read_seed(seed: int | None) -> int:
 
 def read_settings(arms: Any = None, *, design: Any = None, seed: int | None = None, **said: Any) -> Settings:
     """Settings as people give them: one by one, or by a design, which then says all but the seed."""
-    given = [name for name, value in said.items() if value not in (None, "", 0, _USUAL_LOST.get(name))]
     if design is None:
-        missing = [name for name, value in (("arms", arms), ("alpha", said.get("alpha"))) if value is None]
-        if missing:
-            raise TrialError(f"a trial needs {' and '.join(missing)}, or a design that says them")
+        if arms is None:
+            raise TrialError("a trial needs arms and alpha, or a design that says them")
         return Settings.read(arms, seed=seed, **said)
+    given = [name for name, value in said.items() if value not in (None, "", 0, _USUAL_LOST.get(name))]
     if given:
         raise TrialError(f"a design says {', '.join(given)}; leave {given[0]} out, or write it into the design")
     return Settings.by_design(design, arms=arms, seed=seed)
