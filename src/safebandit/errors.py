@@ -107,7 +107,8 @@ def at_key(key: str) -> Iterator[None]:
     try:
         yield
     except SafebanditError as problem:
-        problem.key = f"{key}.{problem.key}" if problem.key else key
+        inner = problem.key if not problem.key or problem.key.startswith("[") else f".{problem.key}"
+        problem.key = f"{key}{inner}"
         raise
 
 

@@ -17,11 +17,14 @@ from safebandit.errors import DesignError, at_key, suggest
 from safebandit.problems.limits import Alpha, plain_alpha, write_alpha
 from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
-from safebandit.trials.rules import cause_names, write_rule
+from safebandit.trials.rules import cause_names, group_rules, write_rule
+from safebandit.trials.toml import located, read_toml, write_toml
 
 # Why a trial may end besides by a stopping rule: all units are settled, no arm is permissible and nothing is pending,
 # or the policy's question is answered.
 CAUSES = ("most units", "no arm", "policy")
+# What a design file has besides its design.
+FILE_KEYS = ("compare", "scenario", "simulate")
 
 
 @dataclass(frozen=True, init=False)
@@ -151,6 +154,17 @@ class Design:
             if key not in document:
                 raise DesignError(f"a design needs {key}; add {key} = {_EXAMPLES[key]}, for example")
         return cls(**document)
+
+    def to_toml(self) -> str:
+        """The design as a file has it; `from_toml` reads it back."""
+        return write_toml({**self.to_dict(), "stop": group_rules([write_rule(rule, self) for rule in self.stop])})
+
+    @classmethod
+    def from_toml(cls, text: str) -> Design:
+        """The design of a text or file in TOML, whatever else the file has; mistakes are told with line and key."""
+        document = read_toml(text)
+        with located(text):
+            return cls.from_dict({key: value for key, value in document.items() if key not in FILE_KEYS})
 
     @property
     def digest(self) -> str:

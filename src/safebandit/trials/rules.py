@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
 from safebandit.core import selection, stopping
 from safebandit.core.naming import kebab, read_value, split_call
-from safebandit.core.policies.checking import has_formula
+from safebandit.core.policies.checking import check_index, has_formula
 from safebandit.core.selection.interface import select
 from safebandit.core.stopping.interface import measure
-from safebandit.errors import DesignError, at_key, suggest
+from safebandit.errors import DesignError, SafebanditError, at_key, suggest
 
 # The packages register their rules when they are imported.
 ROOMS = (stopping, selection)
@@ -22,17 +21,18 @@ RULE = "rule"
 
 def stopping_rules() -> dict[str, type]:
     """Every stopping rule by name, users' own included."""
-    return {kebab(kind.__name__): kind for kind in measure.formulas if kind is not object}
+    return {rule_name(kind): kind for kind in measure.formulas if kind is not object}
 
 
 def selection_rules() -> dict[str, type]:
     """Every selection rule by name, users' own included."""
-    return {kebab(kind.__name__): kind for kind in select.formulas if kind is not object}
+    return {rule_name(kind): kind for kind in select.formulas if kind is not object}
 
 
 def rule_name(rule: Any) -> str:
-    """The name of a rule in texts and files."""
-    return kebab(type(rule).__name__)
+    """The name of a rule, or of a class of rules, in texts and files."""
+    kind = rule if isinstance(rule, type) else type(rule)
+    return str(getattr(kind, "written", kebab(kind.__name__)))
 
 
 def cause_names(rules: Sequence[Any]) -> tuple[str, ...]:
@@ -51,15 +51,19 @@ def read_stopping(given: Any) -> tuple[Any, ...]:
         return tuple(rule for name, tables in given.items() for rule in _read_tables(str(name), tables))
     if isinstance(given, str) or hasattr(given, "_fields") or not isinstance(given, Sequence):
         return (read_rule(given, stopping_rules(), measure, "stopping rule"),)
-    return tuple(read_rule(each, stopping_rules(), measure, "stopping rule") for each in given)
+    rules = []
+    for number, each in enumerate(given, 1):
+        with at_key(f"[{number}]"):
+            rules.append(read_rule(each, stopping_rules(), measure, "stopping rule"))
+    return tuple(rules)
 
 
 def _read_tables(name: str, tables: Any) -> list[Any]:
     """The rules of one name: its table, or a list of them."""
-    listed = tables if isinstance(tables, list | tuple) else [tables]
+    several = isinstance(tables, list | tuple)
     rules = []
-    for table in listed:
-        with at_key(name):
+    for number, table in enumerate(tables if several else [tables], 1):
+        with at_key(f"{name}[{number}]" if several else name):
             if not isinstance(table, Mapping):
                 raise DesignError(f"a stopping rule is a table of its parameters, got {name} = {table!r}")
             rules.append(read_rule({RULE: name, **table}, stopping_rules(), measure, "stopping rule"))
@@ -75,18 +79,18 @@ def read_rule(given: Any, known: Mapping[str, type], question: Any, what: str) -
     """One rule from what people write, with its parameters read by their annotations."""
     if isinstance(given, str):
         name, parameters = split_call(given, DesignError)
-        return _rule_by_name(name, parameters, known, what)
+        return check_index(_rule_by_name(name, parameters, known, what), question, what)
     if isinstance(given, Mapping):
         parameters = {key: value for key, value in given.items() if key != RULE}
         if RULE not in given:
             raise DesignError(f'the table of a {what} says which: {RULE} = "NAME"; {suggest("", known)}')
-        return _rule_by_name(str(given[RULE]), parameters, known, what)
+        return check_index(_rule_by_name(str(given[RULE]), parameters, known, what), question, what)
     if not hasattr(given, "_fields") or not has_formula(question, type(given)):
         raise DesignError(
             f"a {what} is a name such as {next(iter(known), 'harm')}, or a NamedTuple with a formula registered for "
             f"{question.name}, got {given!r}"
         )
-    return _read_parameters(type(given), given._asdict())
+    return check_index(given, question, what)
 
 
 def _rule_by_name(name: str, parameters: Mapping[str, Any], known: Mapping[str, type], what: str) -> Any:
@@ -109,11 +113,8 @@ def _read_parameters(kind: Any, parameters: Mapping[str, Any]) -> Any:
     for key, value in parameters.items():
         with at_key(key):
             plain = tuple(value) if isinstance(value, list) else value
-            nothing = isinstance(value, float) and math.isnan(value)
-            values[key] = value if nothing else read_value(key, plain, hints.get(key, Any), DesignError)
-    rule = kind(**values)
-    check: Any = getattr(rule, "checked", None)
-    return rule if check is None else check()
+            values[key] = read_value(key, plain, hints.get(key, Any), DesignError)
+    return kind(**values)
 
 
 def complete(rule: Any, design: Any) -> Any:
@@ -123,16 +124,37 @@ def complete(rule: Any, design: Any) -> Any:
 
 
 def write_rule(rule: Any, design: Any) -> dict[str, Any]:
-    """The table of a rule, with all its parameters but those that the design fills in."""
+    """The table of a rule, with all its parameters but those that the design fills in; arms by name."""
     table: dict[str, Any] = {RULE: rule_name(rule)}
-    defaults = rule._field_defaults
+    defaults, hints = rule._field_defaults, get_type_hints(type(rule))
     for key, value in rule._asdict().items():
-        nothing = value is None or (isinstance(value, float) and math.isnan(value))
-        filled = key in defaults and value != defaults[key] and _is_filled_in(rule, key, defaults[key], design)
-        if not nothing and not filled:
-            table[key] = list(value) if isinstance(value, tuple) else value
+        usual = key in defaults and value == defaults[key]
+        # Where any value may stand, a whole number is an arm's.
+        arm = hints[key] is Any and isinstance(value, int)
+        filled = key in defaults and not usual and _is_filled_in(rule, key, defaults[key], design)
+        if value is not None and not filled and not (arm and usual):
+            table[key] = design.arms[value] if arm else list(value) if isinstance(value, tuple) else value
     return table
 
 
+def group_rules(tables: Sequence[Mapping[str, Any]]) -> Any:
+    """Tables of stopping rules by the rules' names, where that keeps their order; else a list of them.
+
+    >>> group_rules([{"rule": "harm", "confidence": 0.95}, {"rule": "enough", "units": 9}])
+    {'harm': {'confidence': 0.95}, 'enough': {'units': 9}}
+    """
+    grouped: dict[str, Any] = {}
+    for table in tables:
+        name, rest = table[RULE], {key: value for key, value in table.items() if key != RULE}
+        if name in grouped and name != next(reversed(grouped)):
+            return list(tables)
+        before = grouped.get(name)
+        grouped[name] = rest if before is None else [*(before if isinstance(before, list) else [before]), rest]
+    return grouped
+
+
 def _is_filled_in(rule: Any, key: str, default: Any, design: Any) -> bool:
-    return bool(complete(rule._replace(**{key: default}), design) == rule)
+    try:
+        return bool(complete(rule._replace(**{key: default}), design) == rule)
+    except SafebanditError:
+        return False

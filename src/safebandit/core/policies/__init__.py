@@ -21,6 +21,7 @@ from safebandit.core.policies.catalogue import (
     tsbu,
 )
 from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
+from safebandit.core.policies.dose import Boin, Boin12, Crm, Mtpi, ThreePlusThree, Tpi
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.information import InformationDirected
@@ -33,13 +34,19 @@ __all__ = [
     "HOLD",
     "POLICIES",
     "WAIT",
+    "Boin",
+    "Boin12",
+    "Crm",
     "Decision",
     "DoublyOptimistic",
     "EqualRandomisation",
     "InformationDirected",
+    "Mtpi",
     "Policy",
     "PolicyMixture",
     "Setup",
+    "ThreePlusThree",
+    "Tpi",
     "arms_in",
     "begin",
     "bwcr",

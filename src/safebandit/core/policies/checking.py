@@ -10,7 +10,7 @@ from safebandit.core.indices.interface import DESCRIPTIONS, Description
 from safebandit.core.naming import read_number, read_value
 from safebandit.core.policies.choice import HOLD_RULE, LEAST_RISKY
 from safebandit.core.policies.interface import Policy, Setup, decide
-from safebandit.errors import PolicyError
+from safebandit.errors import PolicyError, at_key
 
 # What `when_none` may be besides an arm.
 RULES = ("least_risky", "hold")
@@ -57,13 +57,14 @@ def _read_fields(value: Any, rules: Description) -> Any:
     kind, fields = type(value), {}
     hints = get_type_hints(kind)
     for key, given in value._asdict().items():
-        field = read_value(key, given, hints.get(key, Any), PolicyError)
-        if key in rules.positive and not field > 0:
-            raise PolicyError(f"{key} of {kind.__name__} must be above 0, got {given!r}")
-        if key in rules.not_negative and not field >= 0:
-            raise PolicyError(f"{key} of {kind.__name__} must be at least 0, got {given!r}")
-        if key in rules.between and not 0 < field < 1:
-            raise PolicyError(f"{key} of {kind.__name__} must lie between 0 and 1, got {given!r}")
+        with at_key(key):
+            field = read_value(key, given, hints.get(key, Any), PolicyError)
+            if key in rules.positive and not field > 0:
+                raise PolicyError(f"{key} of {kind.__name__} must be above 0, got {given!r}")
+            if key in rules.not_negative and not field >= 0:
+                raise PolicyError(f"{key} of {kind.__name__} must be at least 0, got {given!r}")
+            if key in rules.between and not 0 < field < 1:
+                raise PolicyError(f"{key} of {kind.__name__} must lie between 0 and 1, got {given!r}")
         # Plain numbers: compiled code compares them, and Numba recognises their types fastest.
         fields[key] = int(field) if isinstance(field, IntEnum) else field
     return kind(**fields)

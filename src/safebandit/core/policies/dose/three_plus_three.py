@@ -1,0 +1,109 @@
+"""3+3: three units at a dose, three more after one harm; two harms at a dose rule it out, with those above it.
+
+After no harm of three, or one of six, the next dose is given. What is looked for is the highest dose that is
+tolerated: the one below a dose that was ruled out, or the highest of all, after which the trial ends. With `deescalate`
+a dose below one that was ruled out is given until six units of it are known. So read, the exact chances are those that
+Wheeler et al. (2016) print; three more units of the highest dose of all, after no harm of three, would give others.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, State, at, quantity, write
+from safebandit.core.dispatch import both, inlined
+from safebandit.core.naming import read_value
+from safebandit.core.policies.dose.ladder import COLUMNS, PRESENT, RATE, present_dose, take_step, why_step
+from safebandit.core.policies.interface import DONE, HOLD, Setup, decide
+from safebandit.core.policies.words import Decision
+from safebandit.errors import PolicyError
+
+# So many harms rule a dose out.
+RULED_OUT = 2
+FEW, MANY = 3, 6
+
+
+class ThreePlusThree(NamedTuple):
+    """The 3+3 design, for cohorts of three."""
+
+    deescalate: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a decision shows of every dose."""
+        return (COLUMNS[PRESENT], COLUMNS[RATE], "harms")
+
+    def prepare(self, setup: Setup) -> ThreePlusThree:
+        """The policy with its parameter checked."""
+        if len(setup.limits) != 1:
+            raise PolicyError(f"a dose-finding design asks one risk, got {len(setup.limits)}; take safe-ids")
+        return ThreePlusThree(bool(read_value("deescalate", self.deescalate, bool, PolicyError)))
+
+    def why(self, decision: Decision, arm: int) -> str:
+        """Why this dose, or why not."""
+        present = present_dose(decision)
+        return why_step(decision, arm, f"{decision.own['harms'][present]:g} harms there")
+
+    def forbids(self, decision: Decision, arm: int) -> str:
+        """Why a dose is not permissible."""
+        harms = decision.own["harms"]
+        for k in range(arm + 1):
+            if harms[k] >= RULED_OUT:
+                which = "it" if k == arm else f'"{decision.arms[k]}", below it,'
+                return f"{which} had {harms[k]:g} harms"
+        return "it, or a dose below it, was dropped"
+
+
+@both
+def next_dose(present: int, doses: int, size: int, plays: int, harms: int, highest: int, deescalate: bool) -> int:
+    """The dose after the present one, or DONE.
+
+    Of `size` doses the lowest `doses`, at least one, are not ruled out; of the present dose so many `plays` and `harms`
+    are known, and of the highest that is not ruled out so many plays as `highest` says.
+    """
+    if present < doses:
+        if plays < FEW or (plays < MANY and harms > 0):
+            return present
+        if present + 1 < doses:
+            return present + 1
+    return doses - 1 if deescalate and doses < size and highest < MANY else DONE
+
+
+@both
+def is_tolerated(plays: int, harms: int) -> bool:
+    """Whether a dose was tolerated: no harm of three or more units, or at most one of six or more."""
+    return plays >= FEW and harms * MANY <= plays
+
+
+@inlined
+def doses_not_ruled_out(state: State) -> int:
+    """How many doses are not ruled out, and not above one that is."""
+    for k in range(state.size):
+        if quantity(state, k, 1).ones >= RULED_OUT or at(state.arms, k).dropped:
+            return k
+    return state.size
+
+
+@decide.register(ThreePlusThree)
+def _decide(policy: ThreePlusThree, state: State, t: int) -> tuple[int, bool]:
+    doses, present = doses_not_ruled_out(state), state.course.last
+    own = RISKS + state.risks
+    for k in range(state.size):
+        risk = quantity(state, k, 1)
+        write(state, k, PERMISSIBLE, 1.0 if k < doses else 0.0)
+        if state.watched:
+            write(state, k, INDEX, math.nan)
+            write(state, k, CHANCE, math.nan)
+            write(state, k, RISKS, math.nan)
+            write(state, k, own, 1.0 if k == present else 0.0)
+            write(state, k, own + 1, risk.ones / risk.plays if risk.plays > 0 else math.nan)
+            write(state, k, own + 2, risk.ones)
+    if doses == 0:
+        return HOLD, True
+    if present < 0:
+        return take_step(state, 0), False
+    risk = quantity(state, present, 1)
+    plays, harms, highest = risk.plays, risk.ones, quantity(state, doses - 1, 1).plays
+    wanted = next_dose(present, doses, state.size, plays, harms, highest, policy.deescalate)
+    return (take_step(state, wanted) if wanted >= 0 else wanted), False
