@@ -1,0 +1,75 @@
+"""Tables for a protocol: held to SciPy's own formulas, and to what simulated trials do."""
+
+import pytest
+from scipy import stats
+
+import safebandit as sb
+from safebandit.core.policies.information import settings_for
+from safebandit.trials.decision_table import closing, decision_tables, pathways
+from safebandit.trials.design import Design
+from safebandit.trials.histories import histories
+from safebandit.trials.simulated import plan_of
+
+DOSES = ["low", "mid", "high"]
+NU = [0.1, 0.3, 0.5]
+
+
+def design(policy="docb", **given):
+    usual = {"alpha": 0.3, "policy": policy, "units": 18, "ordered": True, "cohort": 3, "steps": 1}
+    return Design(DOSES, **{**usual, **given})
+
+
+def scenario(mu=(0.2, 0.4, 0.6)):
+    return sb.Scenario("doses", sb.Instance.bernoulli(list(mu), NU, 0.3))
+
+
+def test_an_arm_closes_where_the_posterior_says_so():
+    """P(risk > alpha) > confidence under a flat prior and a point at alpha, after three units; by SciPy."""
+    table = closing(design("safe-ids")).frame
+    odds, confidence = settings_for(18)
+    for n in range(1, 19):
+        closed = []
+        for x in range(n + 1):
+            like = stats.beta(x + 1, n - x + 1)
+            point = odds * like.pdf(0.3)
+            closed += [x] if n >= 3 and like.sf(0.3) / (1 + point) > confidence else []
+        assert (table["harms that close it"].get(n) if closed else None) == (closed[0] if closed else None)
+    assert list(table.columns) == ["harms that close it"]
+
+
+def test_a_gate_that_grows_with_the_rounds_has_a_column_for_each():
+    table = closing(design("docb")).frame
+    assert list(table.columns)[1:] == [f"harms that close it in round {t}" for t in (4, 9, 14, 18)]
+    late, early = table["harms that close it in round 18"], table["harms that close it, at once"]
+    assert (late.dropna() >= early[late.notna()]).all()
+    assert (late.dropna() > early[late.notna()]).any()
+
+
+@pytest.mark.parametrize("rewarded", [False, True])
+def test_simulated_trials_go_the_ways_of_the_table(rewarded):
+    chosen = design(rewarded=rewarded)
+    frame = pathways(chosen).frame
+    columns = [name for name in frame.columns if name != "then"]
+    ways = {tuple(step for step in row[columns] if step): row["then"] for _, row in frame.iterrows()}
+    met = set()
+    for history in histories(plan_of(chosen, scenario(), seed=3), range(300)):
+        given = [event.arm for event in history if event.kind == "given"]
+        told = {event.unit: event.outcome for event in history if event.kind == "told"}
+        steps = ()
+        while steps not in ways:
+            units = [told[unit] for unit in range(3 * len(steps) + 1, 3 * len(steps) + 4)]
+            text = f"{DOSES[given[3 * len(steps)]]}: {sum(risk for _, risk in units):.0f} of 3"
+            steps += (text + (f", {sum(reward for reward, _ in units):.0f}" if rewarded else ""),)
+        met.add(steps)
+        if len(given) > 3 * len(steps):
+            # Of an arm that is drawn the table has the chance behind its name.
+            assert DOSES[given[3 * len(steps)]] in ways[steps].replace(",", "").split()
+        else:
+            assert ways[steps] == "ends: no arm is permissible"
+    assert len(met) >= (9 if rewarded else 3)
+
+
+def test_what_is_written_for_people():
+    text = decision_tables(design())[0].to_markdown()
+    assert text.startswith("**Harms among the units of an arm from which on it is not given**")
+    assert "| units | harms that close it, at once |" in text
