@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import safebandit as sb
-from safebandit.core.policies import Decision
 from safebandit.core.conduct import FREE
+from safebandit.core.policies import Decision
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.explanation import apart, explain_decision, gate_words, reason_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,6 +77,26 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise TrialError(f'--risk must be numbers, or name=number for each risk, got "{text}"') from None
+
+
+def read_design_flag(given: str, arms: bool = False) -> Any:
+    """What --design names: a file, or a design by its text, which has its arms from --arms."""
+    from safebandit.trials.design import Design
+
+    path = Path(given)
+    if path.suffix != ".toml" and not path.is_file():
+        if not arms:
+            raise TrialError(
+                f'--design must be a design file such as dose.toml, or be given with --arms, got "{given}"'
+            )
+        return given
+    if arms:
+        raise TrialError(f"--arms is for a design by name; {path.name} has its arms: leave --arms out")
+    try:
+        return Design.from_toml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        said = problem.strerror if isinstance(problem, OSError) else "it is no text in UTF-8"
+        raise TrialError(f'--design "{given}" cannot be read: {said}') from None
 
 
 @contextlib.contextmanager

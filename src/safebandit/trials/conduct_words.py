@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from safebandit.core.conduct import DROPPED, FREE, PENDING, STEP, Conduct
 from safebandit.core.policies import WAIT
@@ -30,8 +30,9 @@ def conduct_words(conduct: Conduct, course: Mapping[str, int], k: int, arms: Seq
     return f"one of the first {conduct.burn_in} units: they get the arms that were given least often, in turn"
 
 
-def waiting_words(arms: Sequence[str], bars: Sequence[int], permissible: Sequence[bool]) -> str:
+def waiting_words(arms: Sequence[str], bars: Sequence[int], permissible: Iterable[bool]) -> str:
     """Why no arm is given although some are permissible."""
+    permissible = list(permissible)
     barred = {bar for bar, may in zip(bars, permissible, strict=True) if may}
     if barred <= {PENDING}:
         return "every arm that may be given waits for outcomes of units already given it"

@@ -41,18 +41,23 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
-        case "dropped":
-            text = f"{content['arm']} is given no more, by the rule {content['rule']}: {content['why']}"
-        case "stopped":
-            text = f"by the rule {content['rule']}: {content['why']}; selected: {content['selected'] or 'no arm'}"
-        case "selected":
-            before, after = (content[name] or "no arm" for name in ("before", "after"))
-            text = f"{after} in the place of {before}, because of event {content['because_of']}, after the stop"
-        case "recounted":
-            text = f"all outcomes were counted anew, by safebandit {content['software']}"
+        case "recounted" | "dropped" | "stopped" | "selected":
+            text = _describe_own(event.kind, content)
         case _:
             text = content.get("reason", "")
     return text + _doubt(content)
+
+
+def _describe_own(kind: str, content: dict[str, Any]) -> str:
+    """What the software wrote of its own accord."""
+    if kind == "recounted":
+        return f"all outcomes were counted anew, by safebandit {content['software']}"
+    if kind == "dropped":
+        return f"{content['arm']} is given no more, by the rule {content['rule']}: {content['why']}"
+    if kind == "stopped":
+        return f"by the rule {content['rule']}: {content['why']}; selected: {content['selected'] or 'no arm'}"
+    before, after = (content[name] or "no arm" for name in ("before", "after"))
+    return f"{after} in the place of {before}, because of event {content['because_of']}, after the stop"
 
 
 def describe_registered(event: Event) -> str:

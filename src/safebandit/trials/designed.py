@@ -1,11 +1,11 @@
-"""The settings of a trial by a design: the design says all of them but the seed, and an amendment is one of the design."""
+"""The settings of a trial by a design: it says all of them but the seed, and an amendment is one of the design."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from safebandit.errors import TrialError
+from safebandit.errors import SafebanditError, TrialError
 from safebandit.trials.design import USUAL, Design
 
 if TYPE_CHECKING:
@@ -15,16 +15,26 @@ if TYPE_CHECKING:
 def read_design(design: Any, arms: Any = None) -> Design:
     """A design: itself, or as a document or a text says it."""
     if isinstance(design, str):
-        from safebandit.trials.design_texts import design_from_text
+        from safebandit.trials.designs import design_from_text
 
         return design_from_text(design, arms=arms)
     if isinstance(design, Mapping):
-        return Design.from_dict({**design, **({} if arms is None else {"arms": arms})})
+        return _from_document({**design, **({} if arms is None else {"arms": arms})})
     if not isinstance(design, Design):
         raise TrialError(f"a design is a Design, its text such as boin:target=.25, or its document, got {design!r}")
     if arms is not None:
         raise TrialError(f"the design has its arms, {', '.join(design.arms)}; leave arms out")
     return design
+
+
+def _from_document(document: Mapping[str, Any]) -> Design:
+    """A design from what anyone may have sent."""
+    try:
+        return Design.from_dict(document)
+    except SafebanditError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as problem:
+        raise TrialError(f"the design cannot be read: {problem}") from None
 
 
 def read_changes(design: Any, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,21 +68,26 @@ def check_settings(settings: Settings, design: Design) -> None:
     """Refuse settings that say other than their design, as a log that somebody wrote may."""
     for name, said in settings_of(design).items():
         if getattr(settings, name) != said:
-            raise TrialError(f"{name} of a trial must be what its design says, {said!r}, got {getattr(settings, name)!r}")
+            raise TrialError(
+                f"{name} of a trial must be what its design says, {said!r}, got {getattr(settings, name)!r}"
+            )
     for what, arm in (("first", design.first), ("control", design.control)):
         if arm in settings.withdrawn:
-            raise TrialError(f"{what} of the design is {arm!r}: it cannot be withdrawn; change {what} of the design first")
+            raise TrialError(
+                f"{what} of the design is {arm!r}: it cannot be withdrawn; change {what} of the design first"
+            )
 
 
 def amended_design(design: Design, changes: Mapping[str, Any], *, add: Sequence[str] = ()) -> Design:
     """A design with some of its fields changed, by their names; new arms come behind those that are there."""
-    arms = list(changes.get("arms", design.arms))
+    arms: Any = changes.get("arms", design.arms)
+    arms = list(arms) if isinstance(arms, list | tuple) else [arms]
     if tuple(arms[: len(design.arms)]) != design.arms:
         raise TrialError(
             f"arms of a trial keep their places, and new ones come behind them, got {', '.join(map(str, arms))}; "
             "withdraw an arm that is no longer to be given"
         )
-    return Design.from_dict({**design.to_dict(), **changes, "arms": [*arms, *add]})
+    return _from_document({**design.to_dict(), **changes, "arms": [*arms, *add]})
 
 
 def changed_fields(design: Design, other: Design) -> dict[str, Any]:

@@ -78,7 +78,8 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
         for i, name in enumerate(allocator.arms)
     }
     own = {
-        column: dict(zip(allocator.arms, map(plain_number, values), strict=True)) for column, values in decision.own.items()
+        column: dict(zip(allocator.arms, map(plain_number, values), strict=True))
+        for column, values in decision.own.items()
     }
     return {
         "why": allocator.reason_of(decision),
@@ -160,7 +161,9 @@ def void(state: TrialState, unit: Unit, reason: str) -> Draft | None:
 
 def _read_outcome(state: TrialState, unit: Unit, reward: Any, risk: Any) -> list[float | None]:
     if reward is not None and not state.settings.rewarded:
-        raise TrialError(f"units of this trial have no reward, got {reward!r} for unit {unit.id!r}; tell its risk alone")
+        raise TrialError(
+            f"units of this trial have no reward, got {reward!r} for unit {unit.id!r}; tell its risk alone"
+        )
     return read_outcome(unit.id, reward, risk, state.settings.risks)
 
 

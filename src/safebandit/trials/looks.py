@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from safebandit.core.policies.interface import DONE
 from safebandit.sources import formulas_hash
 from safebandit.trials.conduct_words import units_of
+from safebandit.trials.design import Design
 from safebandit.trials.drafts import plain_number
 from safebandit.trials.events import Draft
 from safebandit.trials.state import TrialState
@@ -68,24 +69,25 @@ def measured(state: TrialState) -> list[Measured]:
     ]  # fmt: skip
 
 
-def rules_of(design: Any) -> Iterator[tuple[str, Any]]:
+def rules_of(design: Design) -> Iterator[tuple[str, Any]]:
     """The stopping rules with their names, in order."""
     return zip(design.causes[-len(design.stop) :] if design.stop else (), design.stop, strict=True)
 
 
 def consequences(state: TrialState, kind: str) -> list[Draft]:
     """What the software has to write after an event of this kind, which the state has just taken in."""
-    if state.settings.design is None or kind not in _TELLING:
+    design = state.settings.design
+    if design is None or kind not in _TELLING:
         return []
     if state.stop is not None:
-        return _selected(state)
-    return [] if state.status == "closed" else _looked(state)
+        return _selected(state, state.stop["selected"])
+    return [] if state.status == "closed" else _looked(state, design)
 
 
-def _looked(state: TrialState) -> list[Draft]:
+def _looked(state: TrialState, design: Design) -> list[Draft]:
     with _marks(state):
-        drops, stop = _by_rules(state) if state.look_due else ([], None)
-        stop = stop or _ended(state)
+        drops, stop = _by_rules(state, design) if state.look_due else ([], None)
+        stop = stop or _ended(state, design.units)
         return drops if stop is None else [*drops, _stopped(state, *stop)]
 
 
@@ -100,26 +102,26 @@ def _marks(state: TrialState) -> Iterator[None]:
             state.allocator.drop(k, dropped=dropped)
 
 
-def _by_rules(state: TrialState) -> tuple[list[Draft], tuple[str, str] | None]:
+def _by_rules(state: TrialState, design: Design) -> tuple[list[Draft], tuple[str, str] | None]:
     """The arms that are dropped at a look, and the first rule that stops the trial with what it says, if any does."""
-    allocator, drops = state.allocator, []
-    for name, rule in rules_of(state.settings.design):
+    allocator = state.allocator
+    drops: list[Draft] = []
+    for name, rule in rules_of(design):
         seen = Measured(name, rule, allocator.measure(rule))
         if not seen.reached:
             continue
         if not seen.drops:
             return drops, (name, why_reached(seen, allocator.arms))
-        for k in seen.reached:
-            if not allocator.dropped[k]:
-                drops.append(_dropped(seen, k, allocator.arms))
-        for k in seen.reached:
+        new = [k for k in seen.reached if not allocator.dropped[k]]
+        drops += [_dropped(seen, k, allocator.arms) for k in new]
+        for k in new:
             allocator.drop(k)
     return drops, None
 
 
-def _ended(state: TrialState) -> tuple[str, str] | None:
+def _ended(state: TrialState, units: int) -> tuple[str, str] | None:
     """Whether the trial has ended by itself: nobody can be given an arm any more, and nothing is waited for."""
-    allocator, course, units = state.allocator, state.allocator.course, state.settings.design.units
+    allocator, course = state.allocator, state.allocator.course
     if state.done:
         return POLICY, "the policy's question is answered: nobody needs an arm any more"
     if course["settled"] < course["given"]:
@@ -146,10 +148,9 @@ def _stopped(state: TrialState, rule: str, why: str) -> Draft:
     return Draft("stopped", {**body, **_software()})
 
 
-def _selected(state: TrialState) -> list[Draft]:
+def _selected(state: TrialState, before: str | None) -> list[Draft]:
     """That what was told after the stop changes the selection, if it does; `because_of` is the event that told it."""
-    assert state.stop is not None
-    before, after = state.stop["selected"], selection(state)
+    after = selection(state)
     if before == after:
         return []
     return [Draft("selected", {"before": before, "after": after, "because_of": state.number, **_software()})]
@@ -157,7 +158,7 @@ def _selected(state: TrialState) -> list[Draft]:
 
 def selection(state: TrialState) -> str | None:
     """The arm that the design selects by what is known now, if any."""
-    rule = state.settings.design.select
+    rule = None if state.settings.design is None else state.settings.design.select
     return None if rule is None else state.allocator.select(rule)
 
 

@@ -47,11 +47,25 @@ def _rule(state: TrialState, seen: Measured) -> dict[str, Any]:
     return {
         "name": seen.name,
         "word": "drops an arm" if seen.drops else "stops the trial",
+        "measure_word": measure_word(seen.rule),
         "measure": plain_number(nearest),
         "level": plain_number(seen.level),
+        "near": _nearness(nearest, seen.level),
         "arm": None if at is None else state.allocator.arms[at],
         "says": says(seen.rule, state.settings.design),
     }
+
+
+def _nearness(measure: float, level: float) -> float | None:
+    """The share of the way to the level, from 0 to 1."""
+    if math.isnan(measure) or not math.isfinite(level) or level <= 0:
+        return None
+    return min(1.0, max(0.0, measure / level))
+
+
+def measure_word(rule: Any) -> str:
+    """What the measured number of a rule is called."""
+    return str(getattr(rule, "measure_word", "measure"))
 
 
 def says(rule: Any, design: Any) -> str:

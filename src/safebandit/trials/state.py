@@ -43,8 +43,8 @@ class TrialState:
         self.aliases: dict[str, str] = {}
         # The round in which the present cohort began, where units come in cohorts.
         self.cohort_from = 0
-        # Arms that rules of the design dropped, with the events; and the event that stopped the trial, by which rule and
-        # why, what is selected, and since which event that is.
+        # Arms that rules of the design dropped, with the events; and the event that stopped the trial, by which rule
+        # and why, what is selected, and since which event that is.
         self.dropped: dict[str, int] = {}
         self.stop: dict[str, Any] | None = None
         # Of the last event: whether a look at the data became due by it, and whether the policy said that it is done.
@@ -136,9 +136,9 @@ class TrialState:
         play = self.allocator.give(self.allocator.arms.index(arm), content["round"]) + self.voided.get(arm, 0)
         if self.allocator.conduct.cohort > 1:
             self.cohort_from = self.allocator.course["cohort_from"]
-        nothing: list[float | None] = [None] * (1 + len(self.settings.risks))
-        told_at = [None if self.settings.rewarded else number, *nothing[1:]]
-        store.put(Unit(unit, arm, content["round"], play, number, nothing, told_at))
+        width = 1 + len(self.settings.risks)
+        told_at = [None if self.settings.rewarded else number, *[None] * (width - 1)]
+        store.put(Unit(unit, arm, content["round"], play, number, [None] * width, told_at))
         if normal(unit) != unit:
             self.aliases.setdefault(normal(unit), unit)
 

@@ -199,7 +199,9 @@ def _arm(
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
-        "withdrawn" if not active else gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=allocator.bars()[k]),
+        "withdrawn"
+        if not active
+        else gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=allocator.bars()[k]),
     )
 
 
