@@ -18,10 +18,11 @@ K = TypeVar("K", bound=type)
 
 
 class Description(NamedTuple):
-    """What people read of an index, and rules for its parameters.
+    """What people read of an index or a rule, and rules for its parameters.
 
     Those that must be above 0, or not below it, or between 0 and 1; those that the risks of an arm share in equal
-    parts; whether the index takes one risk only; and what it is called in explanations, if it is a safety index.
+    parts; whether the index takes one risk only; what it is called in explanations, if it is a safety index;
+    and its name in texts where that is not its class's.
     """
 
     formula: str = ""
@@ -32,6 +33,7 @@ class Description(NamedTuple):
     shared: tuple[str, ...] = ()
     one_risk: bool = False
     risk_word: str = "lower risk index"
+    name: str = ""
 
 
 DESCRIPTIONS: dict[type, Description] = {}

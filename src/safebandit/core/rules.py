@@ -1,0 +1,53 @@
+"""Stopping and selection rules by name, and checked as they enter; users' own included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safebandit.core.policies.checking import check_index
+from safebandit.core.selection import select
+from safebandit.core.stopping import measure
+from safebandit.core.stopping.words import rule_name
+
+
+def stopping_rules() -> dict[str, type]:
+    """Every stopping rule by name, users' own included.
+
+    >>> sorted(stopping_rules())[:3]
+    ['arm-futility', 'arm-harm', 'arm-harm-e']
+    """
+    return {rule_name(kind): kind for kind in measure.formulas}
+
+
+def selection_rules() -> dict[str, type]:
+    """Every selection rule by name, users' own included.
+
+    >>> {"best-safe", "isotonic", "none", "utility"} <= selection_rules().keys()
+    True
+    """
+    return {rule_name(kind): kind for kind in select.formulas}
+
+
+def check_stopping(rule: Any) -> Any:
+    """A stopping rule with its parameters read by their annotations and held to the rules of its class."""
+    return check_index(rule, measure, "stopping rule")
+
+
+def check_selection(rule: Any) -> Any:
+    """A selection rule with its parameters read by their annotations and held to the rules of its class."""
+    return check_index(rule, select, "selection rule")
+
+
+def prepare_stopping(rule: Any, design: Any) -> Any:
+    """A stopping rule as compiled code takes it: checked, with what it takes from the design, arms as numbers."""
+    return _completed(check_stopping(rule), design)
+
+
+def prepare_selection(rule: Any, design: Any) -> Any:
+    """A selection rule as compiled code takes it: checked, with what it takes from the design."""
+    return _completed(check_selection(rule), design)
+
+
+def _completed(rule: Any, design: Any) -> Any:
+    own: Any = getattr(rule, "completed", None)
+    return rule if own is None else own(design)

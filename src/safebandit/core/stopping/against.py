@@ -1,0 +1,40 @@
+"""Rules that ask what speaks against each arm: stop where it speaks against all that are left, or drop one arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safebandit.core.arms import Numbers, State, at
+from safebandit.core.dispatch import generic, piece
+
+
+@generic
+def against(rule: object, state: State, k: int) -> float:
+    """How much speaks against arm k, from its own outcomes: a chance, or an e-value."""
+    raise NotImplementedError
+
+
+@piece
+def least_against(rule: Any, state: State, highest: float, upwards: bool) -> float:
+    """The least that speaks against any arm that is left, `highest` where none is.
+
+    With `upwards` what speaks against an arm speaks against those above it.
+    """
+    least, below = highest, 0.0
+    for k in range(state.size):
+        here = against(rule, state, k)
+        below = max(below, here) if upwards else here
+        if not at(state.arms, k).dropped:
+            least = min(least, below)
+    return least
+
+
+@piece
+def write_against(rule: Any, state: State, arm: int, upwards: bool, found: Numbers) -> None:
+    """Write what speaks against every arm that is left, or against one alone."""
+    below = 0.0
+    for k in range(state.size):
+        here = against(rule, state, k) if arm < 0 or k == arm else 0.0
+        below = max(below, here) if upwards else here
+        if not at(state.arms, k).dropped and (arm < 0 or k == arm or below > 0.0):
+            found[k] = below
