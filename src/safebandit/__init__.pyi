@@ -83,6 +83,7 @@ from .errors import StudyError as StudyError
 from .errors import TrialError as TrialError
 from .problems import Instance as Instance
 from .problems import instance_by_name as instance_by_name
+from .problems.drawn import random_scenarios as random_scenarios
 from .problems.scenario import Scenario as Scenario
 from .problems.theory import bounds_of as bounds_of
 from .service.client import Client as Client
@@ -94,6 +95,11 @@ from .simulation.study import Study as Study
 from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
 from .trials.design import Design as Design
+from .trials.design_file import DesignFile as DesignFile
+from .trials.design_file import read_design_file as read_design_file
+from .trials.designs import DESIGNS as DESIGNS
+from .trials.designs import design_from_text as design_from_text
+from .trials.designs import design_to_text as design_to_text
 from .trials.rehearsal import rehearse as rehearse
 from .trials.trial import Trial as Trial
 from .version import __version__ as __version__

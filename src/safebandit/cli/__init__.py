@@ -11,6 +11,7 @@ import typer
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.design import design_app
 from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 for command in (simulate, show, extend, rerun, recommend, bounds, paper, arena, policies, instances, serve):
     app.command(cls=Command)(command)
+app.add_typer(design_app, name="design")
 app.add_typer(trial_app, name="trial")
 app.add_typer(key)
 

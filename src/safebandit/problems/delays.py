@@ -39,6 +39,14 @@ class Delay(NamedTuple):
             return (self.a + self.b) / 2
         return self.b * math.gamma(1 + 1 / self.a) if self.kind == WEIBULL else self.a
 
+    def words(self) -> str:
+        """The law as people read it."""
+        if self.kind == FIXED:
+            return f"{self.a:g} days"
+        if self.kind == UNIFORM:
+            return f"{self.a:g} to {self.b:g} days"
+        return f"{self.mean:.3g} days on average ({self.written()})"
+
     def written(self) -> float | str:
         """A number of days, or the text that `read_delay` reads back."""
         if self.kind == FIXED:

@@ -24,17 +24,20 @@ _RANGE = re.compile(r"\s*(.+?)\s*\.\.\s*(.+?)\s*")
 
 def uniform(arms: int = 5, mu: str = "0..1", nu: str = "0..1") -> Law:
     """Every mean is uniform on its range, independent of all others."""
-    count, rewards, risks = _read_arms(arms), _read_range("mu", mu), _read_range("nu", nu)
-    return lambda rng: (rng.uniform(*rewards, count), rng.uniform(*risks, count))
+    return _means(arms, mu, nu, in_order=False)
 
 
 def rising(arms: int = 5, mu: str = "0..1", nu: str = "0..1") -> Law:
     """Means are uniform on their ranges, and then put in order: both rise with the dose."""
-    drawn = uniform(arms, mu, nu)
+    return _means(arms, mu, nu, in_order=True)
+
+
+def _means(arms: Any, mu: Any, nu: Any, *, in_order: bool) -> Law:
+    count, ends = _read_arms(arms), (_read_range("mu", mu), _read_range("nu", nu))
 
     def law(rng: np.random.Generator) -> Drawn:
-        rewards, risks = drawn(rng)
-        return np.sort(rewards), np.sort(risks)
+        rewards, risks = (rng.uniform(low, high, count) for low, high in ends)
+        return (np.sort(rewards), np.sort(risks)) if in_order else (rewards, risks)
 
     return law
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from safebandit.core.arms import Numbers
 from safebandit.core.naming import read_number
 from safebandit.core.timing import Timing
 from safebandit.errors import InstanceError, at_key, suggest
@@ -135,6 +136,20 @@ class Scenario:
             object.__setattr__(made, each.name, changes.get(each.name, getattr(self, each.name)))
         return made
 
+    def describe(self) -> str:
+        """The scenario in a line: its name, its means, and how units come and are heard of."""
+        shown = [
+            f"{risk} {_listed(row)}" for risk, row in zip(self.instance.risks, self.instance.risk_means, strict=True)
+        ]
+        means = [f"reward {_listed(self.instance.mu)}", *shown] if self.rewarded else shown
+        how = "at random" if self.arrivals == "poisson" else "evenly"
+        parts = [*means, f"{self.accrual:g} units a day, {how}"]
+        late = {"reward": self.reward_delay, "risk": self.risk_delay}
+        parts += [f"{what} after {delay.words()}" for what, delay in late.items() if delay.mean > 0.0]
+        lost = {"of": self.missing, "of the risk of": self.missing_risk}
+        parts += [f"nothing is heard {what} {share:.4g} of them" for what, share in lost.items() if share > 0.0]
+        return f"{self.name}: {'; '.join(parts)}"
+
     def to_dict(self) -> dict[str, Any]:
         """All of the scenario as JSON can hold it, without what is as by default; `from_dict` reads it back."""
         truth = self.instance.to_dict()
@@ -219,6 +234,10 @@ def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks:
     return Instance.bernoulli(
         rewards, harms, 1.0, correlation=correlation, arms=names, name=name, allow_infeasible=True, risks=risks
     )
+
+
+def _listed(means: Numbers) -> str:
+    return ", ".join(f"{mean:.3g}" for mean in means)
 
 
 def _is_rows(nu: Any) -> bool:

@@ -15,8 +15,10 @@ from safebandit.core.conduct import Conduct
 from safebandit.core.policies import Setup, policy_from_text, prepare
 from safebandit.errors import DesignError, at_key, suggest
 from safebandit.problems.limits import Alpha, plain_alpha, write_alpha
+from safebandit.problems.scenario import Scenario
 from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
+from safebandit.trials.design_words import describe
 from safebandit.trials.rules import cause_names, group_rules, write_rule
 from safebandit.trials.toml import located, read_toml, write_toml
 
@@ -27,7 +29,7 @@ CAUSES = ("most units", "no arm", "policy")
 FILE_KEYS = ("compare", "scenario", "simulate")
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Design:
     """What a protocol fixes: arms, alpha, policy, most units, cohorts, steps, looks, when to stop, what to select.
 
@@ -102,6 +104,12 @@ class Design:
         for key, rules in check_design(self).items():
             object.__setattr__(self, key, rules)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Design) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     @property
     def limits(self) -> tuple[float, ...]:
         """The tolerated mean of every risk."""
@@ -131,6 +139,21 @@ class Design:
         """The policy as compiled code takes it."""
         return prepare(policy_from_text(self.policy), Setup(self.arms, self.limits, "hold", units=self.units))
 
+    def fit(self, scenario: Scenario) -> Scenario:
+        """A scenario with the design's arms, risks and alpha; refused where it has others, or lacks rewards."""
+        if self.rewarded and not scenario.rewarded:
+            raise DesignError(
+                f'scenario "{scenario.name}" has no rewards, and units of the design have; give it mu, or say '
+                "rewarded = false in the design"
+            )
+        return scenario.fitted(self.arms, self.alpha, self.risks)
+
+    def describe(self) -> str:
+        """What the design says, a line for each thing."""
+        said = describe(self)
+        width = max(len(word) for word, _ in said)
+        return "\n".join(f"{word:<{width}}  {sentence}" for word, sentence in said)
+
     def to_dict(self) -> dict[str, Any]:
         """All of the design as JSON can hold it, without what is as by default; `from_dict` reads it back."""
         plain: dict[str, Any] = {
@@ -143,13 +166,13 @@ class Design:
         return {key: value for key, value in plain.items() if key not in USUAL or value != USUAL[key]}
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Design:
-        """The design that `to_dict` wrote, or that a file has."""
+    def from_dict(cls, document: Mapping[str, Any], *, beside: Sequence[str] = ()) -> Design:
+        """The design that `to_dict` wrote, or that a file has, which may have other keys `beside` it."""
         known = [each.name for each in fields(cls)]
         for key in document:
             if key not in known:
                 with at_key(key):
-                    raise DesignError(f'a design has no key "{key}"; {suggest(key, known)}')
+                    raise DesignError(f'a design has no key "{key}"; {suggest(key, [*known, *beside])}')
         for key in ("arms", "alpha", "units"):
             if key not in document:
                 raise DesignError(f"a design needs {key}; add {key} = {_EXAMPLES[key]}, for example")
@@ -164,7 +187,8 @@ class Design:
         """The design of a text or file in TOML, whatever else the file has; mistakes are told with line and key."""
         document = read_toml(text)
         with located(text):
-            return cls.from_dict({key: value for key, value in document.items() if key not in FILE_KEYS})
+            own = {key: value for key, value in document.items() if key not in FILE_KEYS}
+            return cls.from_dict(own, beside=FILE_KEYS)
 
     @property
     def digest(self) -> str:

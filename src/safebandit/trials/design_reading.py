@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from safebandit.names import find_name
 from safebandit.problems.limits import check_unit, is_listed, list_risk_names, plain_alpha
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
+    MOST_UNITS,
     check_cap,
     check_lost,
     read_alpha,
@@ -24,6 +26,8 @@ from safebandit.trials.reading import (
 )
 from safebandit.trials.rules import read_selection, read_stopping, selection_rules
 from safebandit.trials.texts import check_text
+
+_LOOKS = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*/\s*(\d+)\s*")
 
 # The fields that are read so far.
 Read = Mapping[str, Any]
@@ -143,10 +147,14 @@ def _least_reward(value: Any, read: Read) -> float | None:
 
 
 def _looks(value: Any, read: Read) -> int | tuple[int, ...] | None:
-    """None for every cohort, a number of units, or a list of them."""
+    """None for every cohort, a number of units, a list of them, or a text such as 300..2000/100 for such a list."""
     units = read["units"]
     if value is None:
         return None
+    steps = _LOOKS.fullmatch(value) if isinstance(value, str) else None
+    if steps is not None:
+        first, last, every = map(int, steps.groups())
+        value = range(first, min(last, MOST_UNITS) + 1, every) if every > 0 else []
     if not is_listed(value):
         return _count("looks", 1)(value, read)
     looks = tuple(int(read_number("a look", each, int, DesignError)) for each in value)
@@ -191,8 +199,8 @@ def _waits(read: Read) -> bool:
 
 
 def finds_doses(policy: Any) -> bool:
-    """Whether a policy decides about ordered doses by what is known of the present one."""
-    return bool(getattr(policy, "dose_finding", False))
+    """Whether a policy moves from dose to dose, by what is known of the present one: it shows which that is."""
+    return "present dose" in getattr(policy, "columns", ())
 
 
 # In an order in which each needs only those before it.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from typing import Any, get_type_hints
 
 from safebandit.core import selection, stopping
 from safebandit.core.naming import kebab, read_value, split_call
 from safebandit.core.policies.checking import check_index, has_formula
+from safebandit.core.selection import dose
 from safebandit.core.selection.interface import select
 from safebandit.core.stopping.interface import measure
 from safebandit.errors import DesignError, SafebanditError, at_key, suggest
 
 # The packages register their rules when they are imported.
-ROOMS = (stopping, selection)
+ROOMS = (stopping, selection, dose)
 
 # The key of a table that names its rule.
 RULE = "rule"
@@ -112,8 +114,7 @@ def _read_parameters(kind: Any, parameters: Mapping[str, Any]) -> Any:
     hints, values = get_type_hints(kind), {}
     for key, value in parameters.items():
         with at_key(key):
-            plain = tuple(value) if isinstance(value, list) else value
-            values[key] = read_value(key, plain, hints.get(key, Any), DesignError)
+            values[key] = read_value(key, value, hints.get(key, Any), DesignError)
     return kind(**values)
 
 
@@ -126,14 +127,16 @@ def complete(rule: Any, design: Any) -> Any:
 def write_rule(rule: Any, design: Any) -> dict[str, Any]:
     """The table of a rule, with all its parameters but those that the design fills in; arms by name."""
     table: dict[str, Any] = {RULE: rule_name(rule)}
-    defaults, hints = rule._field_defaults, get_type_hints(type(rule))
+    hints = get_type_hints(type(rule))
     for key, value in rule._asdict().items():
-        usual = key in defaults and value == defaults[key]
-        # Where any value may stand, a whole number is an arm's.
-        arm = hints[key] is Any and isinstance(value, int)
-        filled = key in defaults and not usual and _is_filled_in(rule, key, defaults[key], design)
-        if value is not None and not filled and not (arm and usual):
-            table[key] = design.arms[value] if arm else list(value) if isinstance(value, tuple) else value
+        kind, defaults = hints[key], rule._field_defaults
+        # Where any value may stand, a whole number is an arm's, and a default means that there is none.
+        arm = kind is Any and isinstance(value, int)
+        usual = key in defaults and type(value) is type(defaults[key]) and value == defaults[key]
+        if value is None or (arm and usual) or (not usual and _is_filled_in(rule, key, design)):
+            continue
+        choice = isinstance(kind, type) and issubclass(kind, IntEnum)
+        table[key] = kind(value).name if choice else design.arms[value] if arm else value
     return table
 
 
@@ -153,8 +156,14 @@ def group_rules(tables: Sequence[Mapping[str, Any]]) -> Any:
     return grouped
 
 
-def _is_filled_in(rule: Any, key: str, default: Any, design: Any) -> bool:
+def _is_filled_in(rule: Any, key: str, design: Any) -> bool:
+    """Whether the design gives this value where the rule does not say it."""
+    value = getattr(rule, key)
+    if not isinstance(value, bool | int | float | str):
+        return True
+    if key not in rule._field_defaults:
+        return False
     try:
-        return bool(complete(rule._replace(**{key: default}), design) == rule)
+        return bool(getattr(complete(rule._replace(**{key: rule._field_defaults[key]}), design), key) == value)
     except SafebanditError:
         return False

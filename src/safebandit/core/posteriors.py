@@ -1,0 +1,278 @@
+"""How arms compare by their Beta posteriors: who is best, who is better than another by how much, whether all are alike.
+
+The prior of every mean is flat, so that X_k ~ Beta(1 + S, 1 + N - S) after S ones in N plays, and given the data all
+means are independent. With densities f and chances to lie below F:
+
+    P(k is the largest)            integral of f_k * product of F_j over j other than k
+    P(X_k > X_j + d)               integral of f_j(x) * (1 - F_k(x + d))
+    P(largest - smallest < d)      sum over k of the integral of f_k(x) * product of F_j(x + d) - F_j(x) over other j
+
+All are integrals over one variable, and no draw is needed. With x = sin(u)^2 the density over the angle u is
+sin(u)^(2a-1) cos(u)^(2b-1): smooth on all of [0, pi/2], and as wide at the edges as in the middle. It is summed up by
+Gauss and Legendre's rule on panels as wide as the narrowest posterior there, of x and of x + d. The same rule has the
+chance to lie below at each of its places.
+
+Measured against finer integrals, from 0 to 10^5 plays beside each other: right to 1e-7.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from safebandit.core.arms import REWARD, Counts, Numbers, State, at, quantity
+from safebandit.core.dispatch import compiled, inlined
+
+# How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
+REACH = 6.0
+PANEL = 3.0
+# How many places a panel has, where they are on [-1, 1], and their weights.
+PLACES = 10
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
+_QUARTER = 0.5 * math.pi
+_TINY = 1e-300
+
+
+def _running_weights() -> Numbers:
+    """Row i has the weights by which the values at all places add up to the integral from -1 to place i.
+
+    The polynomial through the values is a sum of Legendre's P_n, whose integral is (P_{n+1} - P_{n-1}) / (2n + 1).
+    """
+    at_nodes = np.polynomial.legendre.legvander(_NODES, PLACES)
+    before = np.column_stack([-np.ones(PLACES), at_nodes[:, : PLACES - 1]])
+    weights: Numbers = 0.5 * (at_nodes[:, 1:] - before) @ at_nodes[:, :PLACES].T * _WEIGHTS
+    return weights
+
+
+_RUNNING = _running_weights()
+
+
+class Laws(NamedTuple):
+    """Of each posterior: its a and b, the logarithm of its highest density over the angle, between which angles it
+    lies, and how wide a panel may be.
+    """
+
+    a: Numbers
+    b: Numbers
+    peak: Numbers
+    first: Numbers
+    last: Numbers
+    step: Numbers
+
+
+@compiled
+def _laws(plays: Numbers, ones: Numbers) -> Laws:
+    count = plays.size
+    laws = Laws(
+        ones + 1.0, plays - ones + 1.0, np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    )  # fmt: skip
+    for k in range(count):
+        p, q = 2.0 * laws.a[k] - 1.0, 2.0 * laws.b[k] - 1.0
+        mode = math.atan2(math.sqrt(p), math.sqrt(q))
+        laws.peak[k] = 0.5 * (p * math.log(p / (p + q)) + q * math.log(q / (p + q)))
+        # The logarithm of the density is concave, nowhere less bent than by the square of this.
+        bent = math.sqrt(p) + math.sqrt(q)
+        laws.first[k], laws.last[k] = max(0.0, mode - REACH / bent), min(_QUARTER, mode + REACH / bent)
+        laws.step[k] = PANEL / bent
+    return laws
+
+
+@inlined
+def _moved(angle: float, by: float) -> float:
+    """The angle of x + by, where x is that of an angle."""
+    x = min(1.0, max(0.0, math.sin(angle) ** 2 + by))
+    return math.atan2(math.sqrt(x), math.sqrt(1.0 - x))
+
+
+@compiled
+def _panels(laws: Laws, shift: float) -> tuple[Numbers, Numbers]:
+    """Where panels begin and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
+
+    A panel ends where the narrowest law has had its step, or where one begins that is narrower than what is left.
+    """
+    count, end = laws.a.size, _moved(_QUARTER, -shift)
+    kinds = 2 if shift > 0.0 else 1
+    first, last = np.empty((kinds, count)), np.empty((kinds, count))
+    for k in range(count):
+        for kind in range(kinds):
+            first[kind, k] = _moved(laws.first[k], -shift) if kind else laws.first[k]
+            last[kind, k] = _moved(laws.last[k], -shift) if kind else laws.last[k]
+    most = 8 * kinds * count + 2
+    begin, width, size = np.empty(most), np.empty(most), 0
+    place = first.min()
+    while size < most:
+        after, soonest, inside = math.inf, math.inf, False
+        for kind in range(kinds):
+            here = _moved(place, shift) if kind else place
+            for k in range(count):
+                if last[kind, k] <= place:
+                    continue
+                inside = inside or first[kind, k] <= place
+                soonest = min(soonest, first[kind, k])
+                until = here + laws.step[k]
+                until = _moved(until, -shift) if kind and until < _QUARTER else until
+                after = min(after, max(first[kind, k], until))
+        if soonest == math.inf:
+            break
+        if not inside:
+            place = soonest
+            continue
+        # At the end of what x + shift can be, its law has a corner.
+        after = min(after, end if place < end else _QUARTER)
+        begin[size], width[size] = place, after - place
+        size += 1
+        place = after
+    return begin[:size], width[:size]
+
+
+class Tables(NamedTuple):
+    """At every place, by row, and of every law: its density with the weight of the place, and the chance to lie below;
+    and below x + shift, if there is a shift.
+    """
+
+    share: Numbers
+    below: Numbers
+    below_moved: Numbers
+
+
+@compiled
+def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Tables:
+    laws = _laws(plays, ones)
+    begin, width = _panels(laws, shift)
+    shape = (begin.size * PLACES, laws.a.size)
+    tables = Tables(np.empty(shape), np.empty(shape), np.empty(shape if shift > 0.0 else (0, 0)))
+    total = _add_up(laws, begin, width, 0.0, tables.share, tables.below)
+    for i in range(shape[0]):
+        for k in range(shape[1]):
+            tables.share[i, k] /= total[k]
+            tables.below[i, k] = min(1.0, tables.below[i, k] / total[k])
+    if shift > 0.0:
+        moved = _add_up(laws, begin, width, shift, np.empty(shape), tables.below_moved)
+        for i in range(shape[0]):
+            for k in range(shape[1]):
+                # What is above x + shift is there in full; what is below may lie under the first place.
+                above = (moved[k] - tables.below_moved[i, k]) / total[k]
+                tables.below_moved[i, k] = min(1.0, max(0.0, 1.0 - above))
+    return tables
+
+
+@compiled
+def _add_up(laws: Laws, begin: Numbers, width: Numbers, shift: float, share: Numbers, below: Numbers) -> Numbers:
+    """Write the densities of x + shift, by the weights of places, and what has added up to each; the totals.
+
+    Up to a factor of each law, which the total with no shift tells.
+    """
+    count = laws.a.size
+    total, density = np.zeros(count), np.empty((count, PLACES))
+    for panel in range(begin.size):
+        half = 0.5 * width[panel]
+        for i in range(PLACES):
+            angle = begin[panel] + half * (1.0 + _NODES[i])
+            sine, cosine = math.sin(angle), math.cos(angle)
+            x, rest = max(sine * sine + shift, _TINY), cosine * cosine - shift
+            log_x, log_rest = math.log(x), math.log(max(rest, _TINY))
+            log_both = math.log(max(sine * cosine, _TINY))
+            for k in range(count):
+                exponent = (laws.a[k] - 1.0) * log_x + (laws.b[k] - 1.0) * log_rest + log_both - laws.peak[k]
+                density[k, i] = half * math.exp(exponent) if rest > 0.0 and exponent > -60.0 else 0.0
+        first = panel * PLACES
+        for k in range(count):
+            for i in range(PLACES):
+                added = 0.0
+                for j in range(PLACES):
+                    added += _RUNNING[i, j] * density[k, j]
+                share[first + i, k], below[first + i, k] = _WEIGHTS[i] * density[k, i], total[k] + max(0.0, added)
+            for i in range(PLACES):
+                total[k] += share[first + i, k]
+    return total
+
+
+@compiled
+def chances_best(plays: Numbers, ones: Numbers, lowest: bool) -> Numbers:
+    """Of each arm the chance that its mean is the largest of all, or the smallest where the `lowest` is best.
+
+    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0]), False).round(9).tolist()
+    [0.333333333, 0.666666667]
+    """
+    tables = _tabulate(plays, ones, 0.0)
+    size, count = tables.share.shape
+    best, after = np.zeros(count), np.empty(count + 1)
+    for i in range(size):
+        after[count] = 1.0
+        for k in range(count - 1, 0, -1):
+            below = tables.below[i, k]
+            after[k] = after[k + 1] * (1.0 - below if lowest else below)
+        before = 1.0
+        for k in range(count):
+            best[k] += tables.share[i, k] * before * after[k + 1]
+            below = tables.below[i, k]
+            before *= 1.0 - below if lowest else below
+    return best / best.sum()
+
+
+@compiled
+def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
+    """The chance that the largest and the smallest mean of all arms differ by less than `difference`.
+
+    >>> round(chance_alike(np.zeros(2), np.zeros(2), 0.5), 9)
+    0.75
+    """
+    if not 0.0 < difference < 1.0:
+        return 0.0 if difference <= 0.0 else 1.0
+    tables = _tabulate(plays, ones, difference)
+    size, count = tables.share.shape
+    chance = 0.0
+    for i in range(size):
+        for k in range(count):
+            product = tables.share[i, k]
+            for j in range(count):
+                if j != k:
+                    product *= max(0.0, tables.below_moved[i, j] - tables.below[i, j])
+            chance += product
+    return min(1.0, chance)
+
+
+@compiled
+def chances_above(plays: Numbers, ones: Numbers, arm: int, difference: float) -> Numbers:
+    """Of each arm the chance that its mean is above that of `arm` by more than `difference`; of that arm itself NaN.
+
+    >>> chances_above(np.zeros(2), np.zeros(2), 0, 0.5).round(9).tolist()
+    [nan, 0.125]
+    """
+    count = plays.size
+    tables = _tabulate(plays, ones, min(abs(difference), 1.0))
+    chances = np.zeros(count)
+    moved = tables.below if difference == 0.0 else tables.below_moved
+    for i in range(tables.share.shape[0]):
+        for k in range(count):
+            if difference >= 0.0:
+                chances[k] += tables.share[i, arm] * (1.0 - moved[i, k])
+            else:
+                # X_k > X - |d| unless X > X_k + |d|.
+                chances[k] += tables.share[i, k] * moved[i, arm]
+    for k in range(count):
+        chances[k] = min(1.0, max(0.0, chances[k])) if k != arm else math.nan
+    return chances
+
+
+class Left(NamedTuple):
+    """The arms that are not dropped, and what is known of the compared quantity of each: plays and ones."""
+
+    arms: Counts
+    plays: Numbers
+    ones: Numbers
+
+
+@inlined
+def arms_left(state: State, lowest: bool) -> Left:
+    """The arms of a trial that can be compared: by their rewards, or by their first risks where the `lowest` is best."""
+    count = 0
+    left = Left(np.empty(state.size, np.int64), np.empty(state.size), np.empty(state.size))
+    for k in range(state.size):
+        if not at(state.arms, k).dropped:
+            seen = quantity(state, k, 1 if lowest else REWARD)
+            left.arms[count], left.plays[count], left.ones[count] = k, seen.plays, seen.ones
+            count += 1
+    return Left(left.arms[:count], left.plays[:count], left.ones[:count])

@@ -1,0 +1,72 @@
+"""A design in words: what it says, one line for each thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from safebandit.trials.design import Design
+
+
+def describe(design: Design) -> list[tuple[str, str]]:
+    """What a design says, as pairs of a word and a sentence."""
+    said = [
+        ("title", design.title),
+        ("arms", ", ".join(design.arms) + (", from the lowest dose to the highest" if design.ordered else "")),
+        ("control", design.control or ""),
+        ("outcomes", _outcomes(design)),
+        ("policy", design.policy),
+        ("units", _units(design)),
+        ("first", _first(design)),
+        ("steps", _steps(design)),
+        ("looks", _looks(design)),
+        ("pending", f"at most {design.pending_cap} of an arm wait for their risk while nothing is known of it"),
+        ("lost", "a unit that is given up counts as " + ("harmed" if design.lost == "harm" else "not seen")),
+        *(("stop", _says(rule, design)) for rule in design.stop),
+        ("select", _says(design.select, design)),
+        ("ids", f"of the form {design.ids}" if design.ids else ""),
+    ]
+    return [(word, sentence) for word, sentence in said if sentence]
+
+
+def _outcomes(design: Design) -> str:
+    risks = ", ".join(f"{name} (at most {limit:g})" for name, limit in zip(design.risks, design.limits, strict=True))
+    least = "" if design.least_reward is None else f" (at least {design.least_reward:g} is wanted)"
+    return f"reward{least}; {risks}" if design.rewarded else risks
+
+
+def _units(design: Design) -> str:
+    cohorts = f", in cohorts of {design.cohort}" if design.cohort > 1 else ""
+    waits = "; the next begins when all is known of those before" if design.waits else ""
+    return f"at most {design.units}{cohorts}{waits}"
+
+
+def _first(design: Design) -> str:
+    parts = [
+        "" if design.first is None else f'arm "{design.first}"',
+        f"{design.burn_in} units in equal shares" if design.burn_in else "",
+    ]
+    return ", then ".join(filter(None, parts))
+
+
+def _steps(design: Design) -> str:
+    if not design.ordered:
+        return ""
+    parts = [
+        f"at most {design.steps} above the highest that was given" if design.steps else "",
+        f"after {design.known_below} known outcomes of the arm below" if design.known_below else "",
+        "an arm that is not permissible excludes those above it" if design.upwards else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _looks(design: Design) -> str:
+    if isinstance(design.looks, tuple):
+        return "after " + ", ".join(map(str, design.looks)) + " units"
+    every = design.cohort if design.looks is None else design.looks
+    return "after every unit" if every == 1 else f"after every {every} units"
+
+
+def _says(rule: Any, design: Design) -> str:
+    own: Any = getattr(rule, "says", None)
+    return "" if own is None else str(own(design))
