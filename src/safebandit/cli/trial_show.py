@@ -155,7 +155,7 @@ def _print_progress(found: dict[str, Any]) -> None:
     if stop is not None:
         print_plain(f"stopped in event {stop['event']}, by the rule {stop['rule']}: {stop['why']}", style="bold")
         late = "" if stop["selected_at"] == stop["event"] else f" (since event {stop['selected_at']}, after the stop)"
-        print_plain(f"selected: {found['selected'] or 'no arm'}{late}", style="bold")
+        print_plain(f"selected: {found['selected'] or 'no arm'}{late}; {stop['why_selected']}", style="bold")
 
 
 def _print_rules(found: dict[str, Any]) -> None:

@@ -13,7 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from safebandit.core.policies.interface import DONE
+from safebandit.core.selection.interface import NONE_SELECTED
+from safebandit.core.selection.words import why
+from safebandit.core.stopping import words
 from safebandit.sources import formulas_hash
 from safebandit.trials.conduct_words import units_of
 from safebandit.trials.design import Design
@@ -80,7 +85,7 @@ def consequences(state: TrialState, kind: str) -> list[Draft]:
     if design is None or kind not in _TELLING:
         return []
     if state.stop is not None:
-        return _selected(state, state.stop["selected"])
+        return _selected(state, design, state.stop["selected"])
     return [] if state.status == "closed" else _looked(state, design)
 
 
@@ -88,7 +93,7 @@ def _looked(state: TrialState, design: Design) -> list[Draft]:
     with _marks(state):
         drops, stop = _by_rules(state, design) if state.look_due else ([], None)
         stop = stop or _ended(state, design.units)
-        return drops if stop is None else [*drops, _stopped(state, *stop)]
+        return drops if stop is None else [*drops, _stopped(state, design, *stop)]
 
 
 @contextmanager
@@ -142,18 +147,19 @@ def _dropped(seen: Measured, k: int, arms: tuple[str, ...]) -> Draft:
     return Draft("dropped", {**body, "level": plain_number(seen.level), "why": why_reached(alone, arms), **_software()})
 
 
-def _stopped(state: TrialState, rule: str, why: str) -> Draft:
+def _stopped(state: TrialState, design: Design, rule: str, why: str) -> Draft:
     measures = [each.to_dict(state.allocator.arms) for each in measured(state)]
-    body = {"rule": rule, "why": why, "measures": measures, "selected": selection(state)}
-    return Draft("stopped", {**body, **_software()})
+    body = {"rule": rule, "why": why, "measures": measures, "selected": (arm := selection(state))}
+    return Draft("stopped", {**body, "why_selected": why_selected(state, design, arm), **_software()})
 
 
-def _selected(state: TrialState, before: str | None) -> list[Draft]:
+def _selected(state: TrialState, design: Design, before: str | None) -> list[Draft]:
     """That what was told after the stop changes the selection, if it does; `because_of` is the event that told it."""
     after = selection(state)
     if before == after:
         return []
-    return [Draft("selected", {"before": before, "after": after, "because_of": state.number, **_software()})]
+    body = {"before": before, "after": after, "because_of": state.number}
+    return [Draft("selected", {**body, "why_selected": why_selected(state, design, after), **_software()})]
 
 
 def selection(state: TrialState) -> str | None:
@@ -164,10 +170,13 @@ def selection(state: TrialState) -> str | None:
 
 def why_reached(seen: Measured, arms: tuple[str, ...]) -> str:
     """What a rule says of having been reached."""
-    own: Any = getattr(seen.rule, "why", None)
-    if own is None:
-        return f"its measure is {seen.nearest:.4g}, and it is reached at {seen.level:g}"
-    return str(own(seen.found, arms))
+    return words.why(seen.rule, np.array(seen.found), arms)
+
+
+def why_selected(state: TrialState, design: Design, arm: str | None) -> str:
+    """What the selection rule says of the arm that it selects, or of none."""
+    k = NONE_SELECTED if arm is None else state.allocator.arms.index(arm)
+    return "" if design.select is None else why(design.select, k, state.allocator.memory.quantities[0], design)
 
 
 def _software() -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from safebandit.core.stopping.words import measure_word, says
 from safebandit.trials.drafts import plain_number
 from safebandit.trials.looks import Measured, measured
 from safebandit.trials.state import TrialState
@@ -61,14 +62,3 @@ def _nearness(measure: float, level: float) -> float | None:
     if math.isnan(measure) or not math.isfinite(level) or level <= 0:
         return None
     return min(1.0, max(0.0, measure / level))
-
-
-def measure_word(rule: Any) -> str:
-    """What the measured number of a rule is called."""
-    return str(getattr(rule, "measure_word", "measure"))
-
-
-def says(rule: Any, design: Any) -> str:
-    """What a rule says of itself, for people."""
-    own: Any = getattr(rule, "says", None)
-    return "" if own is None else str(own(design))

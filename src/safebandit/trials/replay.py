@@ -332,7 +332,7 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     if older or made_by != (__version__, formulas_hash()):
         # Another version may say the same in other words, or say more.
         mine = {key: value for key, value in mine.items() if key in content}
-        mine |= {key: content[key] for key in ("why",) if key in content}
+        mine |= {key: content[key] for key in ("why", "why_selected") if key in content}
     if draft.kind == event.kind and (canonical(mine) == event.body or canonical(_signed(mine, content)) == event.body):
         return ""
     parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))

@@ -109,10 +109,10 @@ class TrialState:
             self.allocator.drop(self.allocator.arms.index(content["arm"]))
         elif kind == "stopped":
             self.status = "stopped"
-            self.stop = {name: content[name] for name in ("rule", "why", "selected")}
+            self.stop = {name: content[name] for name in ("rule", "why", "selected", "why_selected")}
             self.stop |= {"event": number, "selected_at": number}
         elif self.stop is not None:
-            self.stop |= {"selected": content["after"], "selected_at": number}
+            self.stop |= {"selected": content["after"], "why_selected": content["why_selected"], "selected_at": number}
 
     def _do_to_unit(
         self, number: int, kind: str, unit: Unit, outcome: list[float | None], store: Store

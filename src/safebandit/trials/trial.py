@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from safebandit.errors import TrialError
@@ -247,6 +248,8 @@ class Trial:
             self._allocator.position = version_0_1_0.stream_words(self._store.event(state.stands_at).content) or now
         explained = self._allocator.explain(self.round)
         self._allocator.position = now
+        if state.stop is not None:
+            return replace(explained, chosen=None, why=f"the trial has stopped, by the rule {state.stop['rule']}")
         return explained
 
     def to_json(self) -> str:

@@ -233,6 +233,7 @@ class StoppedAnswer(Answer):
     why: str
     event: int
     selected: str | None
+    why_selected: str
     selected_at: int
 
 
