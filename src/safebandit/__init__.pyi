@@ -92,6 +92,12 @@ from .simulation.simulate import extend as extend
 from .simulation.simulate import rerun as rerun
 from .simulation.simulate import simulate as simulate
 from .simulation.study import Study as Study
+from .studies.designs.calibrate import Calibration as Calibration
+from .studies.designs.calibrate import calibrate as calibrate
+from .studies.designs.results import Characteristics as Characteristics
+from .studies.designs.run import operating_characteristics as operating_characteristics
+from .studies.designs.tune import Tuning as Tuning
+from .studies.designs.tune import tune as tune
 from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
 from .trials.design import Design as Design

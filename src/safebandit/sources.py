@@ -12,6 +12,7 @@ import numpy as np
 # The room of all compiled code, and the rooms that have a part in a simulation, with how arms are told apart.
 _FORMULAS = ("core",)
 _SIMULATION = ("core", "names", "problems", "simulation")
+_DESIGNS = (*_SIMULATION, "trials")
 
 
 @functools.cache
@@ -27,6 +28,12 @@ def sources() -> str:
     An edited formula is never served from an old file, nor played by a worker that does not know of the edit.
     """
     return _hash_of(_SIMULATION, f"{np.__version__} {numba.__version__}")
+
+
+@functools.cache
+def design_sources() -> str:
+    """A hash of the sources that have a part in simulated trials of a design, and of NumPy's and Numba's versions."""
+    return _hash_of(_DESIGNS, f"{np.__version__} {numba.__version__}")
 
 
 def _hash_of(rooms: tuple[str, ...], versions: str) -> str:

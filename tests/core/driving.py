@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from safebandit import Instance, instance_by_name
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, quantity
+from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, quantity
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
@@ -33,7 +33,7 @@ def ready(policy, arms, limits, when_none="least_risky", risks=None):
 
 
 # One unit after the other, however many are pending.
-CONDUCT = plain_conduct(pending_cap=2**62)
+CONDUCT = plain_conduct(pending_cap=2**62).packed()
 
 
 class Bench:
@@ -81,7 +81,7 @@ class Bench:
         self.arms["asked"][k] += 1
         self.seen["pending"][k] += ~np.isnan(told[0])
         one = np.array([1])
-        told = Told(np.array([k]), play, one, told, self.unknown[None], np.array([False]))
+        told = Told(np.array([k]), play, one, told.view(CELL), self.unknown[None].view(CELL), np.array([False]))
         self.kernels.learn(self.policy, CONDUCT, self.memory, told)
 
     def tell(self, values, k=0):

@@ -20,8 +20,8 @@ def test_the_fit_is_scipys():
 
 
 def test_equal_neighbours_are_not_pooled():
-    values, weights, blocks = np.array([0.2, 0.2, 0.5, 0.3]), np.ones(4), np.empty(4, np.int64)
-    assert pool(values, weights, blocks) == 3
+    sums, weights, blocks = np.array([1.0, 2, 4, 0]), np.array([3.0, 6, 5, 2]), np.empty(4, np.int64)
+    assert pool(sums, weights, blocks) == 3
     assert blocks.tolist() == [0, 1, 2, 2]
-    assert values[:3].tolist() == [0.2, 0.2, 0.4]
-    assert weights[:3].tolist() == [1.0, 1.0, 2.0]
+    assert sums[:3].tolist() == [1.0, 2.0, 4.0]
+    assert weights[:3].tolist() == [3.0, 6.0, 7.0]

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from safebandit.cli.catalogue import Json
+from safebandit.cli.design_calibrate import calibrate, tune
+from safebandit.cli.design_run import run
 from safebandit.cli.flags import Command
 
 
@@ -63,5 +65,5 @@ def options(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-for command in (new, show):
+for command in (new, show, run, calibrate, tune):
     design_app.command(cls=Command)(command)

@@ -37,6 +37,12 @@ _SOURCES = (
     Without(("data",), ("mu",)),
 )
 _ONLY_LISTED = Without(("seed", "workers", "dask", "out", "json"), ("list_only",))
+# A design file has its truths and limits; without one, designs by text have a truth by its means.
+_OF_TEXTS = (
+    Without(("mu", "nu", "correlation", "alpha"), ("file",)),
+    Needs(("mu", "correlation"), (("nu",),)),
+)
+_ONE_DESIGN = Without(("design",), ("file",))
 # By command, and there by the names that its function has for them.
 RULES: dict[str, tuple[Needs | Without, ...]] = {
     "simulate": (
@@ -59,6 +65,12 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     ),
     "arena": (_ONLY_LISTED,),
     "paper": (_ONLY_LISTED,),
+    "design run": (
+        *_OF_TEXTS,
+        Needs(("add",), (("file",), ("out",))),
+    ),
+    "design calibrate": (*_OF_TEXTS, _ONE_DESIGN, Needs(("write",), (("file",),))),
+    "design tune": (*_OF_TEXTS, _ONE_DESIGN),
     # A design says them.
     "trial new": (
         Without(("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units"), ("design",)),
@@ -73,6 +85,9 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         Without(("delay",), ("reward_delay", "risk_delay")),
     ),
 }
+
+
+_ARGUMENTS = {"study": "a study file", "file": "a design file"}
 
 
 class Command(TyperCommand):
@@ -99,8 +114,8 @@ class Command(TyperCommand):
             if isinstance(rule, Without) and set(rule.given) <= set(given):
                 others = " and ".join(typed[name] for name in rule.given)
                 into = "; leave one of them out"
-                if "study" in rule.given or "design" in rule.given:
-                    into = f"; write it into the {'file' if 'study' in rule.given else 'design'}"
+                if {"study", "file", "design"} & set(rule.given):
+                    into = f"; write it into the {'design' if 'design' in rule.given else 'file'}"
                 return f"{typed[flag]} cannot be used together with {others}{into}"
             if isinstance(rule, Needs) and not any(set(needed) <= set(given) for needed in rule.sets):
                 ways = " or ".join(" and ".join(typed[name] for name in needed) for needed in rule.sets)
@@ -135,4 +150,4 @@ def _source(ctx: Any, name: str) -> str:
 def _typed(param: Any) -> str:
     """A flag as it is typed; an argument by what it is."""
     names = [name for name in param.opts if name.startswith("--")]
-    return str(names[0]) if names else f"a {param.name} file" if param.name == "study" else str(param.name)
+    return str(names[0]) if names else _ARGUMENTS.get(param.name, str(param.name))

@@ -6,11 +6,11 @@ one, `give` counts that it was given, `settle` what was heard, and whether it is
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from safebandit.core.arms import REWARD, Counts, State, at, fits, quantity
+from safebandit.core.arms import REWARD, Counts, Records, State, at, fits, quantity
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.policies.interface import WAIT, decide, looked
 from safebandit.core.streams import uniform
@@ -18,6 +18,28 @@ from safebandit.core.streams import uniform
 # Why an arm may not be given now: nothing speaks against it, too many of its units are pending, it is more steps up
 # than are allowed, or it was dropped for good.
 FREE, PENDING, STEP, DROPPED = 0, 1, 2, 3
+
+
+# A `Conduct` for compiled code; the looks lie behind one another, as the numbers that an index keeps do.
+CONDUCT = np.dtype(
+    [
+        ("units", "i8"),
+        ("cohort", "i8"),
+        ("waits", "i8"),
+        ("first", "i8"),
+        ("burn_in", "i8"),
+        ("steps", "i8"),
+        ("known_below", "i8"),
+        ("upwards", "i8"),
+        ("pending_cap", "i8"),
+        ("rewarded", "i8"),
+        ("lost_is_harm", "i8"),
+        ("look_count", "i8"),
+        ("looks", "i8", (1,)),
+    ]
+)
+# One record of type CONDUCT.
+Rules: TypeAlias = Any
 
 
 class Conduct(NamedTuple):
@@ -46,6 +68,18 @@ class Conduct(NamedTuple):
     rewarded: bool
     lost_is_harm: bool = True
 
+    def packed(self) -> Records:
+        """One record of type CONDUCT, as compiled code takes it: a bare pointer, which costs nothing to pass on."""
+        size = CONDUCT.itemsize + 8 * max(0, len(self.looks) - 1)
+        raw = np.zeros(size, np.uint8)
+        record: Records = np.ndarray((1,), CONDUCT, buffer=raw, strides=(size,))
+        for name, value in self._asdict().items():
+            if name != "looks":
+                record[name] = value
+        record["look_count"] = len(self.looks)
+        raw[CONDUCT.itemsize - 8 :].view(np.int64)[: len(self.looks)] = self.looks
+        return record
+
 
 # More units than any trial has.
 NO_LIMIT = 2**62
@@ -57,7 +91,7 @@ def plain_conduct(pending_cap: int = 1) -> Conduct:
 
 
 @inlined
-def bar(conduct: Conduct, state: State, k: int) -> int:
+def bar(conduct: Rules, state: State, k: int) -> int:
     """What speaks against giving arm k now: FREE, PENDING, STEP or DROPPED."""
     if at(state.arms, k).dropped:
         return DROPPED
@@ -71,7 +105,7 @@ def bar(conduct: Conduct, state: State, k: int) -> int:
 
 
 @inlined
-def _within_steps(conduct: Conduct, state: State, k: int) -> bool:
+def _within_steps(conduct: Rules, state: State, k: int) -> bool:
     """Whether an arm that was never given is no more levels up than allowed, and enough is known of the one below."""
     first = max(conduct.first, 0)
     highest = first - conduct.steps
@@ -86,7 +120,7 @@ def _within_steps(conduct: Conduct, state: State, k: int) -> bool:
 
 
 @inlined
-def mark_available(conduct: Conduct, state: State) -> None:
+def mark_available(conduct: Rules, state: State) -> None:
     """Note of every arm whether it may be given now."""
     state.course.upwards = conduct.upwards
     for k in range(state.size):
@@ -94,7 +128,7 @@ def mark_available(conduct: Conduct, state: State) -> None:
 
 
 @piece
-def next_arm(policy: Any, conduct: Conduct, state: State, t: int) -> tuple[int, bool]:
+def next_arm(policy: Any, conduct: Rules, state: State, t: int) -> tuple[int, bool]:
     """The arm for round t, or HOLD, WAIT or DONE, and whether no arm was permissible; only random numbers change."""
     course = state.course
     mark_available(conduct, state)
@@ -130,7 +164,7 @@ def _least_given(state: State) -> int:
 
 
 @inlined
-def give(conduct: Conduct, state: State, k: int, t: int) -> int:
+def give(conduct: Rules, state: State, k: int, t: int) -> int:
     """Count the unit of round t, which is given arm k and of which all is pending; the number of its play, from 0."""
     arm, course = at(state.arms, k), state.course
     play = arm.asked
@@ -147,11 +181,11 @@ def give(conduct: Conduct, state: State, k: int, t: int) -> int:
 
 
 @piece
-def settle(policy: Any, conduct: Conduct, state: State) -> bool:
+def settle(policy: Any, conduct: Rules, state: State) -> bool:
     """Count a unit of which nothing is waited for any more; whether it is time to look at the data."""
     course = state.course
     course.settled += 1
-    if course.looks >= conduct.looks.shape[0] or course.settled < conduct.looks[course.looks]:
+    if course.looks >= conduct.look_count or course.settled < conduct.looks[course.looks]:
         return False
     course.looks += 1
     looked(policy, state)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from safebandit.core.arms import (
     new_memory,
     quantity,
 )
-from safebandit.core.conduct import Conduct, bar, give, mark_available, next_arm, settle
+from safebandit.core.conduct import Rules, bar, give, mark_available, next_arm, settle
 from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
@@ -32,19 +33,21 @@ from safebandit.core.streams import Streams, bernoulli_bit
 # How often a running trial looks whether it should stop.
 STOP_EVERY = 1 << 16
 FIRST: Any = np.int64(0)
+# The first of several records of type CELL.
+Cells: TypeAlias = Any
 
 
 class Told(NamedTuple):
     """What was told of plays, a row for each time that something was: the play's arm, number and round, its reward and
-    risks as far as they are new (NaN: not told then), what was known of it before, and whether the rest was given up
-    then.
+    risks as far as they are new (NaN: not told then), what was known of it before, both as records of type CELL, and
+    whether the rest was given up then.
     """
 
     arms: Counts
     plays: Counts
     rounds: Counts
-    news: Numbers
-    known: Numbers
+    news: Records
+    known: Records
     lost: NDArray[np.bool_]
 
 
@@ -123,17 +126,18 @@ def learn_outcome(policy: Any, state: State, k: int, j: int, play: int, value: f
 
 
 @piece
-def learn_news(policy: Any, state: State, k: int, play: int, news: Numbers, known: Numbers) -> None:
+def learn_news(policy: Any, state: State, k: int, play: int, news: Cells, known: Cells) -> None:
     """Count what is new of one play, its reward and then its risks, given what was known before; NaN is nothing."""
-    key = at(state.arms, k).key
+    key, new_reward = at(state.arms, k).key, at(news, REWARD).value
     for j in range(1 + state.risks):
-        if not np.isnan(news[j]):
-            learn_outcome(policy, state, k, j, play, news[j])
-    reward = known[0] if np.isnan(news[0]) else news[0]
+        if not math.isnan(at(news, j).value):
+            learn_outcome(policy, state, k, j, play, at(news, j).value)
+    reward = at(known, REWARD).value if math.isnan(new_reward) else new_reward
     for j in range(1, 1 + state.risks):
-        risk = known[j] if np.isnan(news[j]) else news[j]
-        if not (np.isnan(reward) or np.isnan(risk) or (np.isnan(news[0]) and np.isnan(news[j]))):
-            reward_bit = bernoulli_bit(key, outcome_draw(state, 0, play), reward)
+        new_risk = at(news, j).value
+        risk = at(known, j).value if math.isnan(new_risk) else new_risk
+        if not (math.isnan(reward) or math.isnan(risk) or (math.isnan(new_reward) and math.isnan(new_risk))):
+            reward_bit = bernoulli_bit(key, outcome_draw(state, REWARD, play), reward)
             risk_bit = bernoulli_bit(key, outcome_draw(state, j, play), risk)
             learned_pair(policy, state, k, j, reward_bit, risk_bit)
 
@@ -141,13 +145,13 @@ def learn_news(policy: Any, state: State, k: int, play: int, news: Numbers, know
 @piece
 def hear(
     policy: Any,
-    conduct: Conduct,
+    conduct: Rules,
     state: State,
     k: int,
     play: int,
     t: int,
-    news: Numbers,
-    known: Numbers,
+    news: Cells,
+    known: Cells,
     lost: bool,
 ) -> bool:
     """Count what is new of the unit of round t, given what was known before (NaN: nothing); what is still not known of
@@ -157,13 +161,13 @@ def hear(
     for j in range(1 + state.risks):
         if j == REWARD and not conduct.rewarded:
             continue
-        unknown = np.isnan(known[j])
+        unknown, new = math.isnan(at(known, j).value), at(news, j).value
         open_before = open_before or unknown
-        open_now = open_now or (unknown and np.isnan(news[j]) and not lost)
-        if not np.isnan(news[j]) or (lost and unknown):
+        open_now = open_now or (unknown and math.isnan(new) and not lost)
+        if not math.isnan(new) or (lost and unknown):
             quantity(state, k, j).pending -= 1
-        if j != REWARD and t >= state.course.cohort_from and not np.isnan(news[j]):
-            state.course.cohort_harms += bernoulli_bit(at(state.arms, k).key, outcome_draw(state, j, play), news[j])
+        if j != REWARD and t >= state.course.cohort_from and not math.isnan(new):
+            state.course.cohort_harms += bernoulli_bit(at(state.arms, k).key, outcome_draw(state, j, play), new)
     learn_news(policy, state, k, play, news, known)
     return settle(policy, conduct, state) if open_before and not open_now else False
 
@@ -233,7 +237,7 @@ def _begin(policy: Any, memory: Memory) -> None:
 
 
 def _decide(
-    policy: Any, conduct: Conduct, memory: Memory, t: int, times: int, counts: Counts
+    policy: Any, conduct: Records, memory: Memory, t: int, times: int, counts: Counts
 ) -> tuple[int, bool]:  # fmt: skip
     """Decide round t so many times, and count each arm, and behind the arms DONE, WAIT and HOLD, as negative places do.
 
@@ -242,31 +246,31 @@ def _decide(
     state = state_of(memory, 0, times == 1)
     k, none = 0, False
     for _ in range(times):
-        k, none = next_arm(policy, conduct, state, t)
+        k, none = next_arm(policy, conduct[0], state, t)
         counts[k] += 1
     return k, none
 
 
-def _learn(policy: Any, conduct: Conduct, memory: Memory, told: Told) -> None:
+def _learn(policy: Any, conduct: Records, memory: Memory, told: Told) -> None:
     """Count what is new of plays, one row after the other, given what was known of each before."""
     state = state_of(memory, 0, False)
     for i in range(told.arms.shape[0]):
         hear(
-            policy, conduct, state, told.arms[i], told.plays[i], told.rounds[i], told.news[i], told.known[i],
+            policy, conduct[0], state, told.arms[i], told.plays[i], told.rounds[i], told.news[i, 0], told.known[i, 0],
             told.lost[i],
         )  # fmt: skip
 
 
-def _give(conduct: Conduct, memory: Memory, k: int, t: int) -> int:
-    return give(conduct, state_of(memory, 0, False), k, t)
+def _give(conduct: Records, memory: Memory, k: int, t: int) -> int:
+    return give(conduct[0], state_of(memory, 0, False), k, t)
 
 
-def _bars(conduct: Conduct, memory: Memory, out: Counts) -> None:
+def _bars(conduct: Records, memory: Memory, out: Counts) -> None:
     """Write of every arm what speaks against giving it now, and note whether it may be given."""
     state = state_of(memory, 0, False)
-    mark_available(conduct, state)
+    mark_available(conduct[0], state)
     for k in range(state.size):
-        out[k] = bar(conduct, state, k)
+        out[k] = bar(conduct[0], state, k)
 
 
 def _measure_all(rule: Any, memory: Memory, rows: Counts, found: Numbers) -> None:

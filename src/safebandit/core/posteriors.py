@@ -46,7 +46,8 @@ def _running_weights() -> Numbers:
     return weights
 
 
-_RUNNING = _running_weights()
+# By the place of the value, then that up to which is added.
+_RUNNING = np.ascontiguousarray(_running_weights().T)
 
 
 class Laws(NamedTuple):
@@ -128,7 +129,7 @@ def _panels(laws: Laws, shift: float) -> tuple[Numbers, Numbers]:
 
 
 class Tables(NamedTuple):
-    """At every place, by row, and of every law: its density with the weight of the place, and the chance to lie below;
+    """Of every law, by row, and at every place: its density with the weight of the place, and the chance to lie below;
     and below x + shift, if there is a shift.
     """
 
@@ -141,20 +142,21 @@ class Tables(NamedTuple):
 def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Tables:
     laws = _laws(plays, ones)
     begin, width = _panels(laws, shift)
-    shape = (begin.size * PLACES, laws.a.size)
+    shape = (laws.a.size, begin.size * PLACES)
     tables = Tables(np.empty(shape), np.empty(shape), np.empty(shape if shift > 0.0 else (0, 0)))
     total = _add_up(laws, begin, width, 0.0, tables.share, tables.below)
-    for i in range(shape[0]):
-        for k in range(shape[1]):
-            tables.share[i, k] /= total[k]
-            tables.below[i, k] = min(1.0, tables.below[i, k] / total[k])
+    for k in range(shape[0]):
+        scale = 1.0 / total[k]
+        for i in range(shape[1]):
+            tables.share[k, i] *= scale
+            tables.below[k, i] *= scale
     if shift > 0.0:
         moved = _add_up(laws, begin, width, shift, np.empty(shape), tables.below_moved)
-        for i in range(shape[0]):
-            for k in range(shape[1]):
-                # What is above x + shift is there in full; what is below may lie under the first place.
-                above = (moved[k] - tables.below_moved[i, k]) / total[k]
-                tables.below_moved[i, k] = min(1.0, max(0.0, 1.0 - above))
+        for k in range(shape[0]):
+            # What is above x + shift is there in full; what is below may lie under the first place.
+            least, scale = 1.0 - moved[k] / total[k], 1.0 / total[k]
+            for i in range(shape[1]):
+                tables.below_moved[k, i] = least + tables.below_moved[k, i] * scale
     return tables
 
 
@@ -165,27 +167,28 @@ def _add_up(laws: Laws, begin: Numbers, width: Numbers, shift: float, share: Num
     Up to a factor of each law, which the total with no shift tells.
     """
     count = laws.a.size
-    total, density = np.zeros(count), np.empty((count, PLACES))
+    total, running = np.zeros(count), np.empty(PLACES)
+    slope, log_x, log_rest = np.empty(PLACES), np.empty(PLACES), np.empty(PLACES)
     for panel in range(begin.size):
-        half = 0.5 * width[panel]
+        first, half = panel * PLACES, 0.5 * width[panel]
         for i in range(PLACES):
             angle = begin[panel] + half * (1.0 + _NODES[i])
             sine, cosine = math.sin(angle), math.cos(angle)
-            x, rest = max(sine * sine + shift, _TINY), cosine * cosine - shift
-            log_x, log_rest = math.log(x), math.log(max(rest, _TINY))
-            log_both = math.log(max(sine * cosine, _TINY))
-            for k in range(count):
-                exponent = (laws.a[k] - 1.0) * log_x + (laws.b[k] - 1.0) * log_rest + log_both - laws.peak[k]
-                density[k, i] = half * math.exp(exponent) if rest > 0.0 and exponent > -60.0 else 0.0
-        first = panel * PLACES
+            rest = cosine * cosine - shift
+            # Beyond 1 there is nothing. The slope is that of x over the angle, up to a factor of 2.
+            slope[i] = half * sine * cosine if rest > 0.0 else 0.0
+            log_x[i], log_rest[i] = math.log(min(1.0, sine * sine + shift)), math.log(max(rest, _TINY))
         for k in range(count):
+            a, b, peak = laws.a[k] - 1.0, laws.b[k] - 1.0, laws.peak[k]
+            running[:] = total[k]
             for i in range(PLACES):
-                added = 0.0
+                density = slope[i] * math.exp(a * log_x[i] + b * log_rest[i] - peak)
+                share[k, first + i] = _WEIGHTS[i] * density
+                total[k] += _WEIGHTS[i] * density
                 for j in range(PLACES):
-                    added += _RUNNING[i, j] * density[k, j]
-                share[first + i, k], below[first + i, k] = _WEIGHTS[i] * density[k, i], total[k] + max(0.0, added)
+                    running[j] += _RUNNING[i, j] * density
             for i in range(PLACES):
-                total[k] += share[first + i, k]
+                below[k, first + i] = running[i]
     return total
 
 
@@ -193,22 +196,25 @@ def _add_up(laws: Laws, begin: Numbers, width: Numbers, shift: float, share: Num
 def chances_best(plays: Numbers, ones: Numbers, lowest: bool) -> Numbers:
     """Of each arm the chance that its mean is the largest of all, or the smallest where the `lowest` is best.
 
-    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0]), False).round(9).tolist()
-    [0.333333333, 0.666666667]
+    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0]), False).round(6).tolist()
+    [0.333333, 0.666667]
     """
     tables = _tabulate(plays, ones, 0.0)
-    size, count = tables.share.shape
-    best, after = np.zeros(count), np.empty(count + 1)
-    for i in range(size):
-        after[count] = 1.0
-        for k in range(count - 1, 0, -1):
-            below = tables.below[i, k]
-            after[k] = after[k + 1] * (1.0 - below if lowest else below)
-        before = 1.0
-        for k in range(count):
-            best[k] += tables.share[i, k] * before * after[k + 1]
-            below = tables.below[i, k]
-            before *= 1.0 - below if lowest else below
+    count, size = tables.share.shape
+    best, worse = np.zeros(count), tables.below
+    if lowest:
+        worse = 1.0 - worse
+    # The product over all others is that over the arms before times that over those after.
+    before, after = np.ones((count, size)), np.ones(size)
+    for k in range(1, count):
+        for i in range(size):
+            before[k, i] = before[k - 1, i] * worse[k - 1, i]
+    for k in range(count - 1, -1, -1):
+        for i in range(size):
+            best[k] += tables.share[k, i] * before[k, i] * after[i]
+            after[i] *= worse[k, i]
+    for k in range(count):
+        best[k] = max(0.0, best[k])
     return best / best.sum()
 
 
@@ -216,44 +222,44 @@ def chances_best(plays: Numbers, ones: Numbers, lowest: bool) -> Numbers:
 def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
     """The chance that the largest and the smallest mean of all arms differ by less than `difference`.
 
-    >>> round(chance_alike(np.zeros(2), np.zeros(2), 0.5), 9)
+    >>> round(chance_alike(np.zeros(2), np.zeros(2), 0.5), 6)
     0.75
     """
     if not 0.0 < difference < 1.0:
         return 0.0 if difference <= 0.0 else 1.0
     tables = _tabulate(plays, ones, difference)
-    size, count = tables.share.shape
-    chance = 0.0
-    for i in range(size):
-        for k in range(count):
-            product = tables.share[i, k]
-            for j in range(count):
-                if j != k:
-                    product *= max(0.0, tables.below_moved[i, j] - tables.below[i, j])
-            chance += product
-    return min(1.0, chance)
+    count, size = tables.share.shape
+    within = tables.below_moved - tables.below
+    chance, product = 0.0, np.empty(size)
+    for k in range(count):
+        product[:] = tables.share[k]
+        for j in range(count):
+            if j != k:
+                for i in range(size):
+                    product[i] *= within[j, i]
+        chance += product.sum()
+    return min(1.0, max(0.0, chance))
 
 
 @compiled
 def chances_above(plays: Numbers, ones: Numbers, arm: int, difference: float) -> Numbers:
     """Of each arm the chance that its mean is above that of `arm` by more than `difference`; of that arm itself NaN.
 
-    >>> chances_above(np.zeros(2), np.zeros(2), 0, 0.5).round(9).tolist()
+    >>> chances_above(np.zeros(2), np.zeros(2), 0, 0.5).round(6).tolist()
     [nan, 0.125]
     """
-    count = plays.size
     tables = _tabulate(plays, ones, min(abs(difference), 1.0))
-    chances = np.zeros(count)
-    moved = tables.below if difference == 0.0 else tables.below_moved
-    for i in range(tables.share.shape[0]):
-        for k in range(count):
+    below = tables.below if difference == 0.0 else tables.below_moved
+    chances = np.zeros(plays.size)
+    for k in range(plays.size):
+        for i in range(below.shape[1]):
             if difference >= 0.0:
-                chances[k] += tables.share[i, arm] * (1.0 - moved[i, k])
+                chances[k] += tables.share[arm, i] * (1.0 - below[k, i])
             else:
                 # X_k > X - |d| unless X > X_k + |d|.
-                chances[k] += tables.share[i, k] * moved[i, arm]
-    for k in range(count):
-        chances[k] = min(1.0, max(0.0, chances[k])) if k != arm else math.nan
+                chances[k] += tables.share[k, i] * below[arm, i]
+        chances[k] = min(1.0, max(0.0, chances[k]))
+    chances[arm] = math.nan
     return chances
 
 

@@ -16,20 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import (
-    PERMISSIBLE,
-    REWARD,
-    Counts,
-    Memory,
-    Numbers,
-    Records,
-    State,
-    write,
-    written,
-)
-from safebandit.core.conduct import Conduct, give, next_arm
+from safebandit.core.arms import CELL, PERMISSIBLE, REWARD, Counts, Memory, Records, State, at, write, written
+from safebandit.core.conduct import Rules, give, next_arm
 from safebandit.core.delays import draw_delay
-from safebandit.core.dispatch import compiled, compiled_here, inlined, piece
+from safebandit.core.dispatch import compiled, compiled_here, inlined, piece, substituted
 from safebandit.core.kernels import hear, is_ours, state_of
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import DONE, begin
@@ -61,10 +51,25 @@ UNIT = np.dtype(
     ]
 )
 # The time, that of the next arrival, how many units have arrived, how much is due, whether the last unit that asked was
-# held and nothing has been heard since, and how many events there were.
+# held and nothing has been heard since, and how many events there were; and what a trial came to: how many units did
+# not get an arm when they arrived, the days that they waited in all, how many were given up, and how many had an arm
+# when first none was permissible, -1 if that never was.
 CLOCK = np.dtype(
-    [("now", "f8"), ("next", "f8"), ("arrived", "i8"), ("due", "i8"), ("held", "i8"), ("events", "i8")]
-)  # fmt: skip
+    [
+        ("now", "f8"),
+        ("next", "f8"),
+        ("arrived", "i8"),
+        ("due", "i8"),
+        ("held", "i8"),
+        ("events", "i8"),
+        ("waited", "i8"),
+        ("waits", "f8"),
+        ("given_up", "i8"),
+        ("held_after", "i8"),
+    ]
+)
+# What an arm came to: the sum of its rewards, heard of or not, and whether it was ever not permissible.
+ARM_SUM = np.dtype([("reward", "f8"), ("excluded", "i8")])
 DUE = np.dtype([("time", "f8"), ("event", "i8")])
 # What is due of a unit.
 TELL_REWARD, TELL_RISKS, TELL_BOTH, GIVE_UP = 0, 1, 2, 3
@@ -73,54 +78,30 @@ KINDS = 4
 
 class Book(NamedTuple):
     """What is written down of trials (rows): their units, with outcomes and what is known of them (layers), what is
-    due, as a heap, and their clocks; and what is new of one unit.
+    due, as a heap, their clocks, the sums of their arms, and those of harms (by arm, then risk, heard of or not).
     """
 
     units: Records
-    outcomes: Numbers
+    outcomes: Records
     due: Records
     clocks: Records
-    news: Numbers
+    sums: Records
+    harms: Records
+    news: Records
 
 
-def new_book(trials: int, units: int, risks: int) -> Book:
+def new_book(trials: int, units: int, arms: int, risks: int) -> Book:
     """An empty one."""
+    clocks = np.zeros(trials, CLOCK)
+    clocks["held_after"] = -1
     return Book(
         np.zeros((trials, units), UNIT),
-        np.full((trials, units, 2, 1 + risks), np.nan),
+        np.full((trials, units, 2, 1 + risks), np.nan).view(CELL),
         np.zeros((trials, 2 * units), DUE),
-        np.zeros(trials, CLOCK),
-        np.zeros(1 + risks),
-    )
-
-
-class Tally(NamedTuple):
-    """What trials (rows) came to. Harms have a layer per risk; an outcome counts whether it is heard of or not.
-
-    `excluded` is whether an arm was ever not permissible. `waited` are the units that did not get an arm when they
-    arrived, `waits` the days that they waited in all; `held_after` is how many units had an arm when first none was
-    permissible, -1 if that never was.
-    """
-
-    rewards: Numbers
-    harms: Numbers
-    excluded: Counts
-    waited: Counts
-    waits: Numbers
-    given_up: Counts
-    held_after: Counts
-
-
-def new_tally(trials: int, arms: int, risks: int) -> Tally:
-    """Room for so many trials."""
-    return Tally(
-        np.zeros((trials, arms)),
-        np.zeros((trials, risks, arms)),
-        np.zeros((trials, arms), np.int64),
-        np.zeros(trials, np.int64),
-        np.zeros(trials),
-        np.zeros(trials, np.int64),
-        np.full(trials, -1, np.int64),
+        clocks,
+        np.zeros((trials, arms), ARM_SUM),
+        np.zeros((trials, arms, risks), CELL),
+        np.zeros(1 + risks, CELL),
     )
 
 
@@ -133,6 +114,48 @@ class Chance(NamedTuple):
     arrivals: Streams
 
 
+class Desk(NamedTuple):
+    """The book and the random numbers of one trial, as bare pointers: arrays would be counted in and out at every
+    call.
+    """
+
+    units: Any
+    outcomes: Any
+    due: Any
+    clock: Any
+    sums: Any
+    harms: Any
+    news: Any
+    streams: Stream
+    losses: Stream
+    delays: Stream
+    arrivals: Stream
+
+
+@substituted
+def desk_of(book: Book, chance: Chance, i: int) -> Desk:
+    """The desk of trial i."""
+    return Desk(
+        book.units[i, 0],
+        book.outcomes[i, 0, 0, 0],
+        book.due[i, 0],
+        book.clocks[i],
+        book.sums[i, 0],
+        book.harms[i, 0, 0],
+        book.news[0],
+        chance.outcomes[i, 0],
+        chance.losses[i],
+        chance.delays[i],
+        chance.arrivals[i],
+    )
+
+
+@substituted
+def outcome_of(desk: Desk, state: State, number: int) -> Any:
+    """The first number of a unit's outcome: its reward and risks, and behind those what is known of them."""
+    return at(desk.outcomes, number * 2 * (1 + state.risks))
+
+
 def _begin_all(policy: Any, timing: Timing, memory: Memory, book: Book, chance: Chance) -> None:
     """Every trial before its first unit arrives."""
     for i in range(memory.arms.shape[0]):
@@ -142,13 +165,12 @@ def _begin_all(policy: Any, timing: Timing, memory: Memory, book: Book, chance: 
 
 def _advance(
     policy: Any,
-    conduct: Conduct,
+    conduct: Records,
     law: Any,
     timing: Timing,
     memory: Memory,
     book: Book,
     chance: Chance,
-    tally: Tally,
     rows: Counts,
     answers: Counts,
     closing: bool,
@@ -158,24 +180,24 @@ def _advance(
     With `closing` no arm is given any more, and what is still due is heard.
     """
     for n in range(rows.shape[0]):
-        i = rows[n]
-        state, clock, answer = state_of(memory, i, False), book.clocks[i], GO
+        state, desk, answer = state_of(memory, rows[n], False), desk_of(book, chance, rows[n]), GO
+        clock, rules = desk.clock, conduct[0]
         while answer == GO:
-            if clock.due > 0 and book.due[i, 0].time <= clock.now:
-                look = _hear_next(policy, conduct, state, book, tally, i)
+            if clock.due > 0 and desk.due.time <= clock.now:
+                look = _hear_next(policy, rules, state, desk)
                 answer = LOOK if look and not closing else GO
             elif closing and clock.due == 0:
                 answer = MOST_UNITS
             elif closing:
-                clock.now = book.due[i, 0].time
+                clock.now = desk.due.time
             elif state.course.given < clock.arrived and not clock.held:
-                answer = _serve(policy, conduct, law, timing, state, book, chance, tally, i)
-            elif clock.arrived < conduct.units and (clock.due == 0 or clock.next < book.due[i, 0].time):
-                _arrive(timing, book, chance, i)
+                answer = _serve(policy, rules, law, timing, state, desk)
+            elif clock.arrived < rules.units and (clock.due == 0 or clock.next < desk.due.time):
+                _arrive(timing, desk)
             elif clock.due > 0:
-                clock.now = book.due[i, 0].time
+                clock.now = desk.due.time
             else:
-                answer = MOST_UNITS if state.course.given == conduct.units else NO_ARM
+                answer = MOST_UNITS if state.course.given == rules.units else NO_ARM
         answers[n] = answer
 
 
@@ -186,79 +208,69 @@ def _interval(timing: Timing, stream: Stream) -> float:
 
 
 @inlined
-def _arrive(timing: Timing, book: Book, chance: Chance, i: int) -> None:
+def _arrive(timing: Timing, desk: Desk) -> None:
     """The next unit arrives; what will be heard of it, and when, does not depend on its arm."""
-    clock = book.clocks[i]
-    unit, losses, delays = book.units[i, clock.arrived], chance.losses[i], chance.delays[i]
+    clock = desk.clock
+    unit = at(desk.units, clock.arrived)
     clock.now = clock.next
-    clock.next += _interval(timing, chance.arrivals[i])
+    clock.next += _interval(timing, desk.arrivals)
     clock.arrived += 1
     unit.arrived_at = clock.now
-    heard = uniform(losses) >= timing.missing
-    risk_heard = uniform(losses) >= timing.missing_risk
+    heard = uniform(desk.losses) >= timing.missing
+    risk_heard = uniform(desk.losses) >= timing.missing_risk
     unit.reward_heard, unit.risk_heard = heard, heard and risk_heard
-    unit.reward_delay = draw_delay(timing.reward_kind, timing.reward_a, timing.reward_b, delays)
-    unit.risk_delay = draw_delay(timing.risk_kind, timing.risk_a, timing.risk_b, delays)
+    unit.reward_delay = draw_delay(timing.reward_kind, timing.reward_a, timing.reward_b, desk.delays)
+    unit.risk_delay = draw_delay(timing.risk_kind, timing.risk_a, timing.risk_b, desk.delays)
 
 
 @piece
-def _serve(
-    policy: Any,
-    conduct: Conduct,
-    law: Any,
-    timing: Timing,
-    state: State,
-    book: Book,
-    chance: Chance,
-    tally: Tally,
-    i: int,
-) -> int:
+def _serve(policy: Any, conduct: Rules, law: Any, timing: Timing, state: State, desk: Desk) -> int:
     """Give an arm to who has waited longest; where none is given, nobody asks again until something is heard."""
-    clock, course = book.clocks[i], state.course
+    clock, course = desk.clock, state.course
     for k in range(state.size):
         write(state, k, PERMISSIBLE, math.nan)
     k, none = next_arm(policy, conduct, state, course.given + 1)
     for arm in range(state.size):
-        tally.excluded[i, arm] |= written(state, arm, PERMISSIBLE) == 0.0
+        at(desk.sums, arm).excluded |= written(state, arm, PERMISSIBLE) == 0.0
     if k == DONE:
         return POLICY_DONE
     if k < 0:
-        if none and tally.held_after[i] < 0:
-            tally.held_after[i] = course.given
-        if course.settled == course.given:
-            return NO_ARM
-        clock.held = True
-        return GO
-    unit, values = book.units[i, course.given], book.outcomes[i, course.given, 0]
+        if none and clock.held_after < 0:
+            clock.held_after = course.given
+        clock.held = 1
+        return NO_ARM if course.settled == course.given else GO
+    unit, values, stream = at(desk.units, course.given), outcome_of(desk, state, course.given), at(desk.streams, k)
     unit.arm, unit.given_at, unit.given_event = k, clock.now, clock.events
     clock.events += 1
     if clock.now > unit.arrived_at:
-        tally.waited[i] += 1
-        tally.waits[i] += clock.now - unit.arrived_at
-    values[0], place = draw_reward(law, k, chance.outcomes[i, k])
-    tally.rewards[i, k] += values[0]
+        clock.waited += 1
+        clock.waits += clock.now - unit.arrived_at
+    reward, place = draw_reward(law, k, stream)
+    values.value = reward
+    at(desk.sums, k).reward += reward
     for j in range(state.risks):
-        values[1 + j] = draw_risk(law, k, j, place, chance.outcomes[i, k])
-        tally.harms[i, j, k] += values[1 + j]
-    _expect(conduct, timing, book, i, course.given)
+        risk = draw_risk(law, k, j, place, stream)
+        at(values, 1 + j).value = risk
+        at(desk.harms, k * state.risks + j).value += risk
+    _expect(conduct, timing, desk, unit, course.given)
     unit.play = give(conduct, state, k, course.given + 1)
     return GO
 
 
 @inlined
-def _expect(conduct: Conduct, timing: Timing, book: Book, i: int, number: int) -> None:
+def _expect(conduct: Rules, timing: Timing, desk: Desk, unit: Any, number: int) -> None:
     """Put down what will be heard of a unit, and when."""
-    unit, now = book.units[i, number], book.clocks[i].now
+    now = desk.clock.now
     reward = unit.reward_heard and conduct.rewarded
     if reward and unit.risk_heard and unit.reward_delay == unit.risk_delay:
-        _put(book, i, now + unit.risk_delay, KINDS * number + TELL_BOTH)
+        _put(desk, now + unit.risk_delay, KINDS * number + TELL_BOTH)
         return
     if reward:
-        _put(book, i, now + unit.reward_delay, KINDS * number + TELL_REWARD)
+        _put(desk, now + unit.reward_delay, KINDS * number + TELL_REWARD)
     if unit.risk_heard:
-        _put(book, i, now + unit.risk_delay, KINDS * number + TELL_RISKS)
+        _put(desk, now + unit.risk_delay, KINDS * number + TELL_RISKS)
     else:
-        _put(book, i, now + timing.give_up_after, KINDS * number + GIVE_UP)
+        _put(desk, now + timing.give_up_after, KINDS * number + GIVE_UP)
 
 
 @inlined
@@ -274,54 +286,57 @@ def _swap(one: Any, other: Any) -> None:
 
 
 @inlined
-def _put(book: Book, i: int, time: float, event: int) -> None:
+def _put(desk: Desk, time: float, event: int) -> None:
     """Put an event into the heap of what is due."""
-    due, place = book.due, book.clocks[i].due
-    book.clocks[i].due += 1
-    due[i, place].time, due[i, place].event = time, event
-    while place > 0 and _sooner(due[i, place], due[i, (place - 1) // 2]):
-        _swap(due[i, place], due[i, (place - 1) // 2])
+    place = desk.clock.due
+    desk.clock.due = place + 1
+    last = at(desk.due, place)
+    last.time, last.event = time, event
+    while place > 0 and _sooner(at(desk.due, place), at(desk.due, (place - 1) // 2)):
+        _swap(at(desk.due, place), at(desk.due, (place - 1) // 2))
         place = (place - 1) // 2
 
 
 @inlined
-def _take(book: Book, i: int) -> int:
+def _take(desk: Desk) -> int:
     """Take the soonest event from the heap of what is due; of several at one time, the one of the first unit."""
-    due, size, place = book.due, book.clocks[i].due - 1, 0
-    event = due[i, 0].event
-    book.clocks[i].due = size
-    _swap(due[i, 0], due[i, size])
+    size, place, event = desk.clock.due - 1, 0, desk.due.event
+    desk.clock.due = size
+    _swap(desk.due, at(desk.due, size))
     while 2 * place + 1 < size:
         child = 2 * place + 1
-        if child + 1 < size and _sooner(due[i, child + 1], due[i, child]):
+        if child + 1 < size and _sooner(at(desk.due, child + 1), at(desk.due, child)):
             child += 1
-        if not _sooner(due[i, child], due[i, place]):
+        if not _sooner(at(desk.due, child), at(desk.due, place)):
             break
-        _swap(due[i, place], due[i, child])
+        _swap(at(desk.due, place), at(desk.due, child))
         place = child
     return event
 
 
 @piece
-def _hear_next(policy: Any, conduct: Conduct, state: State, book: Book, tally: Tally, i: int) -> bool:
+def _hear_next(policy: Any, conduct: Rules, state: State, desk: Desk) -> bool:
     """Count what is due first; what is never heard of a unit is then given up. Whether it is time to look."""
-    event = _take(book, i)
-    number, kind, clock = event // KINDS, event % KINDS, book.clocks[i]
-    unit, values, known = book.units[i, number], book.outcomes[i, number, 0], book.outcomes[i, number, 1]
+    event, clock = _take(desk), desk.clock
+    number, kind = event // KINDS, event % KINDS
+    unit, values = at(desk.units, number), outcome_of(desk, state, number)
+    known = at(values, 1 + state.risks)
     for j in range(1 + state.risks):
-        told = kind in (TELL_BOTH, TELL_REWARD if j == REWARD else TELL_RISKS)
+        told = kind in (TELL_BOTH, TELL_REWARD if j == REWARD else TELL_RISKS) and (j != REWARD or conduct.rewarded)
         harm = kind == GIVE_UP and j != REWARD and conduct.lost_is_harm
-        book.news[j] = values[j] if told and (j != REWARD or conduct.rewarded) else HARM if harm else math.nan
+        at(desk.news, j).value = at(values, j).value if told else HARM if harm else math.nan
     if kind in (TELL_REWARD, TELL_BOTH):
         unit.reward_event = clock.events
     if kind != TELL_REWARD:
         unit.risk_event = clock.events
     clock.events += 1
-    clock.held = False
-    tally.given_up[i] += kind == GIVE_UP
-    look = hear(policy, conduct, state, unit.arm, unit.play, number + 1, book.news, known, kind == GIVE_UP)
+    clock.held = 0
+    clock.given_up += kind == GIVE_UP
+    look = hear(policy, conduct, state, unit.arm, unit.play, number + 1, desk.news, known, kind == GIVE_UP)
     for j in range(1 + state.risks):
-        known[j] = known[j] if math.isnan(book.news[j]) else book.news[j]
+        new = at(desk.news, j).value
+        if not math.isnan(new):
+            at(known, j).value = new
     return look
 
 

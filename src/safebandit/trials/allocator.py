@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
+from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
 from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
 from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, write_bars
 from safebandit.core.policies import WAIT, Decision, Setup, prepare
@@ -101,6 +101,7 @@ class Allocator:
         self.risks = risks
         self.seed = seed
         self.conduct = plain_conduct() if conduct is None else conduct
+        self._rules = self.conduct.packed()
         self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units))
         self._kernels = kernels_for(self.policy)
         chosen = list(range(len(self.arms)) if places is None else places)
@@ -114,7 +115,8 @@ class Allocator:
         table = self.memory.table["value"]
         table[:] = np.nan
         counts = np.zeros(ANSWERS + len(self.arms), np.int64)
-        k, none = self._kernels.decide(self.policy, conduct or self.conduct, self.memory, t, 1, counts)
+        rules = self._rules if conduct is None else conduct.packed()
+        k, none = self._kernels.decide(self.policy, rules, self.memory, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
@@ -175,14 +177,14 @@ class Allocator:
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self.memory.table["value"]
         saw[:] = np.nan
-        _, none = self._kernels.decide(self.policy, self.conduct, self.memory, t, 1, counts)
+        _, none = self._kernels.decide(self.policy, self._rules, self.memory, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
                 return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._kernels.decide(self.policy, self.conduct, self.memory, t, CHANCE_DRAWS, counts)
+            self._kernels.decide(self.policy, self._rules, self.memory, t, CHANCE_DRAWS, counts)
             self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()
@@ -190,14 +192,14 @@ class Allocator:
 
     def give(self, k: int, t: int) -> int:
         """Count the unit of round t, which is given arm k and of which all is pending; its play's number, from 0."""
-        return int(give_unit(self.conduct, self.memory, k, t))
+        return int(give_unit(self._rules, self.memory, k, t))
 
     def learn(self, k: int, play: int, t: int, known: Outcome, news: Outcome, *, lost: bool = False) -> None:
         """Count what is new of a play of arm k, the one of round t, given what was known of it before; of one that is
         `lost` nothing more is waited for.
         """
         told, before = (
-            np.array([[math.nan if value is None else value for value in part]]) for part in (news, known)
+            np.array([[math.nan if value is None else value for value in part]]).view(CELL) for part in (news, known)
         )  # fmt: skip
         self._learn(Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost])))
 
@@ -213,7 +215,7 @@ class Allocator:
         self._learn(told)
 
     def _learn(self, told: Told) -> None:
-        self._kernels.learn(self.policy, self.conduct, self.memory, told)
+        self._kernels.learn(self.policy, self._rules, self.memory, told)
 
     @property
     def course(self) -> dict[str, int]:
@@ -228,7 +230,7 @@ class Allocator:
     def bars(self) -> list[int]:
         """What speaks against giving each arm now, as `core/conduct.py` says."""
         out = np.zeros(len(self.arms), np.int64)
-        write_bars(self.conduct, self.memory, out)
+        write_bars(self._rules, self.memory, out)
         return [int(each) for each in out]
 
     def available(self, k: int) -> bool:

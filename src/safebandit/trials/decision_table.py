@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,10 +44,10 @@ class DecisionTable:
     def _lines(self) -> Iterator[tuple[Any, Any]]:
         return zip(self.frame.index, self.frame.to_numpy(), strict=True)
 
-    def to_markdown(self) -> str:
-        """The table as Markdown, with its title above and its legend below."""
+    def to_markdown(self, escaped: Callable[[str], str] = str) -> str:
+        """The table as Markdown, with its title above and its legend below; `escaped` is what users wrote."""
         head = [str(self.frame.index.name), *map(str, self.frame.columns)]
-        rows = [[str(label), *map(_plain, values)] for label, values in self._lines()]
+        rows = [[str(label), *(escaped(_plain(value)) for value in values)] for label, values in self._lines()]
         lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
         return "\n".join([f"**{self.title}**", "", *lines, "", self.legend])
 

@@ -82,11 +82,11 @@ class Design:
         risks: Sequence[str] | None = None,
         rewarded: bool = True,
         ordered: bool | None = None,
-        control: str | int | None = None,
+        control: str | None = None,
         least_reward: float | None = None,
         cohort: int = 1,
         waits: bool | None = None,
-        first: str | int | None = None,
+        first: str | None = None,
         steps: int = 0,
         known_below: int | None = None,
         upwards: bool | None = None,
@@ -133,7 +133,7 @@ class Design:
         if isinstance(self.looks, tuple):
             return np.array(self.looks, np.int64)
         every = self.cohort if self.looks is None else self.looks
-        return np.array([*range(every, self.units, every), self.units], np.int64)
+        return np.append(np.arange(every, self.units, every), self.units)
 
     def prepared(self) -> Any:
         """The policy as compiled code takes it."""
@@ -162,7 +162,7 @@ class Design:
         }
         plain["alpha"] = write_alpha(plain_alpha(self.limits))
         plain["stop"] = [write_rule(rule, self) for rule in self.stop]
-        plain["select"] = None if self.select is None else write_rule(self.select, self)
+        plain["select"] = write_rule(self.select, self)
         return {key: value for key, value in plain.items() if key not in USUAL or value != USUAL[key]}
 
     @classmethod
@@ -180,7 +180,8 @@ class Design:
 
     def to_toml(self) -> str:
         """The design as a file has it; `from_toml` reads it back."""
-        return write_toml({**self.to_dict(), "stop": group_rules([write_rule(rule, self) for rule in self.stop])})
+        stop = group_rules([write_rule(rule, self) for rule in self.stop])
+        return write_toml({**self.to_dict(), "stop": stop or None})
 
     @classmethod
     def from_toml(cls, text: str) -> Design:
@@ -200,7 +201,6 @@ class Design:
 # What `to_dict` leaves out. What follows from other fields is always written.
 USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
-    "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [],
-    "select": None, "ids": "",
+    "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
 }  # fmt: skip
 _EXAMPLES = {"arms": '["low", "high"]', "alpha": "0.3", "units": "36"}

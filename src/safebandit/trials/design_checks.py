@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safebandit.core.policies import policy_from_text
+from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, at_key
 from safebandit.trials.design_reading import finds_doses
 from safebandit.trials.reading import check_named_arms
-from safebandit.trials.rules import cause_names, complete, rule_name
+from safebandit.trials.rules import cause_names, complete
 
 if TYPE_CHECKING:
     from safebandit.trials.design import Design
@@ -79,8 +80,6 @@ def _complete_rules(design: Design) -> dict[str, Any]:
         with at_key("stop"), at_key(name.partition(" ")[0]):
             _check_rule(design, rule)
             stop.append(complete(rule, design))
-    if design.select is None:
-        return {"stop": tuple(stop)}
     with at_key("select"):
         _check_rule(design, design.select)
         return {"stop": tuple(stop), "select": complete(design.select, design)}

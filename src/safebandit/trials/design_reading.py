@@ -8,13 +8,12 @@ from typing import Any
 
 from safebandit.core.naming import read_number, read_value
 from safebandit.core.policies import policy_from_text, recommended
-from safebandit.core.policies.checking import arm_number
-from safebandit.errors import DesignError, PolicyError, at_key, suggest
+from safebandit.errors import DesignError, at_key, suggest
 from safebandit.names import find_name
 from safebandit.problems.limits import check_unit, is_listed, list_risk_names, plain_alpha
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
-    MOST_UNITS,
+    MOST_PENDING,
     check_cap,
     check_lost,
     read_alpha,
@@ -24,10 +23,13 @@ from safebandit.trials.reading import (
     read_risks,
     read_units,
 )
-from safebandit.trials.rules import read_selection, read_stopping, selection_rules
+from safebandit.trials.rules import read_selection, read_stopping
 from safebandit.trials.texts import check_text
 
 _LOOKS = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*/\s*(\d+)\s*")
+
+# More units than a design that is simulated may have.
+MOST_UNITS = 10**7
 
 # The fields that are read so far.
 Read = Mapping[str, Any]
@@ -72,6 +74,8 @@ def _units(value: Any, read: Read) -> int:
     units = read_units(value)
     if units is None:
         raise DesignError("a design needs units, the most that are given an arm; add units = 36, for example")
+    if units > MOST_UNITS:
+        raise DesignError(f"units of a design must lie between 1 and {MOST_UNITS:,}, got {units}")
     return units
 
 
@@ -120,19 +124,15 @@ def _steps(value: Any, read: Read) -> int:
 
 
 def _arm(key: str) -> Callable[[Any, Read], str | None]:
-    """An arm by its name, or by its number from 0."""
+    """An arm by its name: a number could mean its place, or a name that is a number."""
 
     def reader(value: Any, read: Read) -> str | None:
         if value is None:
             return None
-        arms: tuple[str, ...] = read["arms"]
-        found = find_name(value, arms) if isinstance(value, str) else None
-        if found is not None:
-            return found
-        try:
-            return arms[arm_number(key, value, arms)]
-        except PolicyError:
-            raise DesignError(f"{key} must be an arm, got {value!r}; {suggest(str(value), arms)}") from None
+        found = find_name(value, read["arms"]) if isinstance(value, str) else None
+        if found is None:
+            raise DesignError(f"{key} must be the name of an arm, got {value!r}; {suggest(str(value), read['arms'])}")
+        return found
 
     return reader
 
@@ -148,28 +148,29 @@ def _least_reward(value: Any, read: Read) -> float | None:
 
 def _looks(value: Any, read: Read) -> int | tuple[int, ...] | None:
     """None for every cohort, a number of units, a list of them, or a text such as 300..2000/100 for such a list."""
-    units = read["units"]
     if value is None:
         return None
     steps = _LOOKS.fullmatch(value) if isinstance(value, str) else None
-    if steps is not None:
-        first, last, every = map(int, steps.groups())
-        value = range(first, min(last, MOST_UNITS) + 1, every) if every > 0 else []
-    if not is_listed(value):
+    if steps is None and not is_listed(value):
         return _count("looks", 1)(value, read)
-    looks = tuple(int(read_number("a look", each, int, DesignError)) for each in value)
-    if not looks:
+    listed = value if steps is None else range(int(steps[1]), int(steps[2]) + 1, max(int(steps[3]), 1))
+    if len(listed) == 0:
         raise DesignError("looks must list at least one number of units, got none; leave it out for every cohort")
-    for before, after in zip((0, *looks), looks, strict=False):
-        if after <= before:
-            raise DesignError(f"looks must ascend from 1, got {after} after {before}; put them in order")
-    if looks[-1] > units:
-        raise DesignError(f"a look must come before the end, at most at {units} units, got {looks[-1]}; drop it")
-    return looks
+    before = 0
+    for each in listed:
+        look = int(read_number("a look", each, int, DesignError))
+        if look <= before:
+            raise DesignError(f"looks must ascend from 1, got {look} after {before}; put them in order")
+        if look > read["units"]:
+            raise DesignError(f"a look must not come after the end, at {read['units']} units, got {look}; drop it")
+        before = look
+    return tuple(int(look) for look in listed)
 
 
 def _cap(value: Any, read: Read) -> int:
-    return check_cap(read["cohort"] if value is None else int(read_number("pending_cap", value, int, DesignError)))
+    if value is None:
+        return min(int(read["cohort"]), MOST_PENDING)
+    return check_cap(int(read_number("pending_cap", value, int, DesignError)))
 
 
 def _lost(value: Any, read: Read) -> str:
@@ -190,8 +191,7 @@ def _stop(value: Any, read: Read) -> tuple[Any, ...]:
 def _select(value: Any, read: Read) -> Any:
     if value is not None:
         return read_selection(value)
-    usual = "best-safe" if read["rewarded"] else "isotonic" if read["ordered"] else "none"
-    return read_selection(usual) if usual in selection_rules() else None
+    return read_selection("best-safe" if read["rewarded"] else "isotonic" if read["ordered"] else "none")
 
 
 def _waits(read: Read) -> bool:

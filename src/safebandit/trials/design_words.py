@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from safebandit.core.selection import words as selection_words
+from safebandit.core.stopping import words as stopping_words
 
 if TYPE_CHECKING:
     from safebandit.trials.design import Design
@@ -22,8 +25,8 @@ def describe(design: Design) -> list[tuple[str, str]]:
         ("looks", _looks(design)),
         ("pending", f"at most {design.pending_cap} of an arm wait for their risk while nothing is known of it"),
         ("lost", "a unit that is given up counts as " + ("harmed" if design.lost == "harm" else "not seen")),
-        *(("stop", _says(rule, design)) for rule in design.stop),
-        ("select", _says(design.select, design)),
+        *(("stop", stopping_words.says(rule, design)) for rule in design.stop),
+        ("select", selection_words.says(design.select, design)),
         ("ids", f"of the form {design.ids}" if design.ids else ""),
     ]
     return [(word, sentence) for word, sentence in said if sentence]
@@ -65,8 +68,3 @@ def _looks(design: Design) -> str:
         return "after " + ", ".join(map(str, design.looks)) + " units"
     every = design.cohort if design.looks is None else design.looks
     return "after every unit" if every == 1 else f"after every {every} units"
-
-
-def _says(rule: Any, design: Design) -> str:
-    own: Any = getattr(rule, "says", None)
-    return "" if own is None else str(own(design))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from safebandit.core.naming import call, kebab, split_call, write_value
 from safebandit.core.policies import policy_from_text
+from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, suggest
 from safebandit.trials.design import Design
 
@@ -50,6 +51,8 @@ def three_plus_three(
 
     With `deescalate` six units are treated at the dose that is selected. Without `units` it lasts as long as it needs.
     """
+    if cohort != 3:
+        raise DesignError(f'design "three-plus-three" has cohorts of 3, got {cohort}; leave cohort out')
     names = _count(arms)
     return _dose_finding(
         arms, 1 / 3 if alpha is None else alpha, _policy("three-plus-three", deescalate=deescalate),
@@ -82,7 +85,7 @@ def boin(
 def boin12(
     arms: Arms, *, tolerated: float | None = None, wanted: float | None = None, cohort: int = 3, units: int = 36,
     enough: int | None = 12, cutoff: float = 0.95, futile: float = 0.90, worth: float = 0.6, alpha: Alpha = None,
-    least_reward: float | None = None, title: str = "",
+    least_reward: float | None = None, title: str = "", rewarded: bool = True,
 ) -> Design:  # fmt: skip
     """BOIN12 (Lin et al. 2020): the dose of the best trade of efficacy for harm, among the present one and its
     neighbours.
@@ -98,7 +101,7 @@ def boin12(
         "boin12", tolerated=limit, wanted=least, enough=enough, cutoff=cutoff, futile=futile, worth=worth
     )  # fmt: skip
     return _dose_finding(
-        arms, limit if alpha is None else alpha, policy, units=units, cohort=cohort, title=title, rewarded=True,
+        arms, limit if alpha is None else alpha, policy, units=units, cohort=cohort, title=title, rewarded=rewarded,
         least_reward=least, select=_rule(
             "utility", target=limit, least_reward=least, neither=100 * (1 - worth), confidence=cutoff,
             reward_confidence=futile,
@@ -167,8 +170,11 @@ def safe(
     )  # fmt: skip
 
 
-def design_from_text(text: str, *, arms: Arms, defaults: Mapping[str, Any] | None = None) -> Design:
-    """A design by its name and parameters, for these arms; `defaults` are what the text need not say itself.
+def design_from_text(
+    text: str, *, arms: Arms, rewarded: bool | None = None, defaults: Mapping[str, Any] | None = None
+) -> Design:
+    """A design by its name and parameters, for these arms; `defaults` are what the text need not say itself, and
+    `rewarded` is whether units have a reward.
 
     >>> design_from_text("boin:target=.25,cohort=3,units=30,enough=9", arms=5).policy
     'boin:target=0.25,enough=9'
@@ -179,7 +185,10 @@ def design_from_text(text: str, *, arms: Arms, defaults: Mapping[str, Any] | Non
     accepted, where = signature(DESIGNS[name]).parameters, f'design "{name}"'
     if "arms" in parameters:
         raise DesignError(f"{where} gets its arms from the scenario or the file; leave arms out")
-    taken = {key: value for key, value in (defaults or {}).items() if key in accepted and value is not None}
+    usual = {**(defaults or {}), **({} if rewarded is None else {"rewarded": rewarded})}
+    taken = {key: value for key, value in usual.items() if key in accepted and value is not None}
+    if DESIGNS[name] is three_plus_three:
+        taken.pop("cohort", None)
     given = {"arms": arms, **taken, **parameters}
     missing = [key for key, each in accepted.items() if each.default is each.empty and key not in given]
     if missing:
@@ -195,7 +204,7 @@ def design_to_text(design: Design) -> str:
     'boin:target=0.25,enough=9'
     """
     for name, constructor in DESIGNS.items():
-        values = {**policy_from_text(design.policy)._asdict(), **vars(design), "policy": design.policy}
+        values = {**_levels(design), **policy_from_text(design.policy)._asdict(), **vars(design)}
         written = {}
         for key, parameter in signature(constructor).parameters.items():
             value = values.get(key)
@@ -205,6 +214,11 @@ def design_to_text(design: Design) -> str:
         if text is not None:
             return text
     raise DesignError(f"only a design by name has a text ({', '.join(DESIGNS)}); write this one as TOML")
+
+
+def _levels(design: Design) -> dict[str, Any]:
+    """What the constructor `safe` calls by the name of a stopping rule."""
+    return {rule_name(rule): getattr(rule, "confidence", getattr(rule, "units", None)) for rule in design.stop}
 
 
 def _shortest(name: str, written: Mapping[str, Any], design: Design) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from safebandit.core.arms import Memory
 from safebandit.core.conduct import DROPPED, FREE
-from safebandit.core.policies import WAIT, Decision, risk_word, why
+from safebandit.core.policies import WAIT, Decision, forbids, risk_word, why
 from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 from safebandit.trials.conduct_words import BARS
 
@@ -138,6 +138,9 @@ def explain_decision(
 
 
 def _why_none(gate: _Gate) -> str:
+    own = forbids(gate.policy, gate.decision, 0)
+    if own is not None:
+        return f'of "{gate.decision.arms[0]}": {own}'
     names, bounds, limits = gate.decision.arms, gate.decision.bounds, gate.limits
     # NaN where an index cannot be computed: such an arm is not the nearest.
     excess = (bounds - np.array(limits)).max(axis=1)
@@ -177,7 +180,7 @@ def gate_words(
         return f"not permissible: {_what_forbids(i, gate)}"
     if bar != FREE:
         return f"permissible, but {BARS[bar]}"
-    if not (bounds <= np.array(limits) + ROUNDING).all():
+    if not (bounds <= np.array(limits) + ROUNDING).all() or hasattr(policy, "forbids"):
         return "permissible by the policy's own rule"
     if len(limits) > 1:
         return f"permissible: no {word} is above its alpha"
@@ -185,6 +188,9 @@ def gate_words(
 
 
 def _what_forbids(i: int, gate: _Gate) -> str:
+    own = forbids(gate.policy, gate.decision, i)
+    if own is not None:
+        return own
     bounds, word = gate.decision.bounds[i], risk_word(gate.policy, i)
     if len(gate.limits) == 1:
         bound, limit = bounds[0], gate.limits[0]

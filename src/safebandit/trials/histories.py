@@ -35,7 +35,7 @@ def histories(plan: Plan, trials: range) -> list[list[Happening]]:
 def _happenings(plan: Plan, room: Room, i: int) -> Iterator[Happening]:
     for number in range(int(room.memory.courses["given"][i])):
         unit, arm = room.book.units[i, number], int(room.book.units["arm"][i, number])
-        day, values = float(unit["given_at"]), room.book.outcomes[i, number, 0]
+        day, values = float(unit["given_at"]), room.book.outcomes["value"][i, number, 0]
         nothing: tuple[float | None, ...] = (None,) * len(values)
         yield Happening(int(unit["given_event"]), day, 1 + number, arm, "given", nothing)
         reward, risks = int(unit["reward_event"]), int(unit["risk_event"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.arms import Counts
+from safebandit.core.arms import CELL, Counts
 from safebandit.core.kernels import Told
 from safebandit.trials.allocator import Given
 from safebandit.trials.units import UnitTable
@@ -39,7 +39,8 @@ def in_order(
     news = np.where((told_at == numbers[:, None]) & ~lost[:, None], outcomes, np.nan)
     if lost_is_harm:
         news[:, 1:][lost[:, None] & np.isnan(known[:, 1:])] = HARM
-    return given, Told(of[rows], units.plays[rows], units.rounds[rows], news, known, lost)
+    new, old = (np.ascontiguousarray(part).view(CELL) for part in (news, known))
+    return given, Told(of[rows], units.plays[rows], units.rounds[rows], new, old, lost)
 
 
 def _given(of: Counts, rounds: Counts, arms: int, cohort_from: int) -> Given:

@@ -6,35 +6,17 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, get_type_hints
 
-from safebandit.core import selection, stopping
-from safebandit.core.naming import kebab, read_value, split_call
-from safebandit.core.policies.checking import check_index, has_formula
+from safebandit.core.naming import read_value, split_call
+from safebandit.core.rules import check_selection, check_stopping, selection_rules, stopping_rules
 from safebandit.core.selection import dose
-from safebandit.core.selection.interface import select
-from safebandit.core.stopping.interface import measure
+from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, SafebanditError, at_key, suggest
 
-# The packages register their rules when they are imported.
-ROOMS = (stopping, selection, dose)
+# Rules that are registered when their room is imported.
+ROOMS = (dose,)
 
 # The key of a table that names its rule.
 RULE = "rule"
-
-
-def stopping_rules() -> dict[str, type]:
-    """Every stopping rule by name, users' own included."""
-    return {rule_name(kind): kind for kind in measure.formulas if kind is not object}
-
-
-def selection_rules() -> dict[str, type]:
-    """Every selection rule by name, users' own included."""
-    return {rule_name(kind): kind for kind in select.formulas if kind is not object}
-
-
-def rule_name(rule: Any) -> str:
-    """The name of a rule, or of a class of rules, in texts and files."""
-    kind = rule if isinstance(rule, type) else type(rule)
-    return str(getattr(kind, "written", kebab(kind.__name__)))
 
 
 def cause_names(rules: Sequence[Any]) -> tuple[str, ...]:
@@ -52,12 +34,16 @@ def read_stopping(given: Any) -> tuple[Any, ...]:
     if isinstance(given, Mapping):
         return tuple(rule for name, tables in given.items() for rule in _read_tables(str(name), tables))
     if isinstance(given, str) or hasattr(given, "_fields") or not isinstance(given, Sequence):
-        return (read_rule(given, stopping_rules(), measure, "stopping rule"),)
+        return (_read_one(given),)
     rules = []
     for number, each in enumerate(given, 1):
         with at_key(f"[{number}]"):
-            rules.append(read_rule(each, stopping_rules(), measure, "stopping rule"))
+            rules.append(_read_one(each))
     return tuple(rules)
+
+
+def _read_one(given: Any) -> Any:
+    return check_stopping(_read_rule(given, stopping_rules(), "stopping rule"))
 
 
 def _read_tables(name: str, tables: Any) -> list[Any]:
@@ -68,31 +54,25 @@ def _read_tables(name: str, tables: Any) -> list[Any]:
         with at_key(f"{name}[{number}]" if several else name):
             if not isinstance(table, Mapping):
                 raise DesignError(f"a stopping rule is a table of its parameters, got {name} = {table!r}")
-            rules.append(read_rule({RULE: name, **table}, stopping_rules(), measure, "stopping rule"))
+            rules.append(_read_one({RULE: name, **table}))
     return rules
 
 
 def read_selection(given: Any) -> Any:
     """The selection rule: a value, a text, or a table that names its rule."""
-    return read_rule(given, selection_rules(), select, "selection rule")
+    return check_selection(_read_rule(given, selection_rules(), "selection rule"))
 
 
-def read_rule(given: Any, known: Mapping[str, type], question: Any, what: str) -> Any:
-    """One rule from what people write, with its parameters read by their annotations."""
+def _read_rule(given: Any, known: Mapping[str, type], what: str) -> Any:
+    """One rule from what people write; a value stays as it is."""
     if isinstance(given, str):
         name, parameters = split_call(given, DesignError)
-        return check_index(_rule_by_name(name, parameters, known, what), question, what)
+        return _rule_by_name(name, parameters, known, what)
     if isinstance(given, Mapping):
-        parameters = {key: value for key, value in given.items() if key != RULE}
         if RULE not in given:
             raise DesignError(f'the table of a {what} says which: {RULE} = "NAME"; {suggest("", known)}')
-        return check_index(_rule_by_name(str(given[RULE]), parameters, known, what), question, what)
-    if not hasattr(given, "_fields") or not has_formula(question, type(given)):
-        raise DesignError(
-            f"a {what} is a name such as {next(iter(known), 'harm')}, or a NamedTuple with a formula registered for "
-            f"{question.name}, got {given!r}"
-        )
-    return check_index(given, question, what)
+        return _rule_by_name(str(given[RULE]), {key: given[key] for key in given if key != RULE}, known, what)
+    return given
 
 
 def _rule_by_name(name: str, parameters: Mapping[str, Any], known: Mapping[str, type], what: str) -> Any:
@@ -107,14 +87,12 @@ def _rule_by_name(name: str, parameters: Mapping[str, Any], known: Mapping[str, 
     missing = [key for key in kind._fields if key not in kind._field_defaults and key not in parameters]
     if missing:
         raise DesignError(f'{what} "{name}" needs {" and ".join(missing)}; add {missing[0]} = ...')
-    return _read_parameters(kind, parameters)
-
-
-def _read_parameters(kind: Any, parameters: Mapping[str, Any]) -> Any:
     hints, values = get_type_hints(kind), {}
     for key, value in parameters.items():
         with at_key(key):
-            values[key] = read_value(key, value, hints.get(key, Any), DesignError)
+            if hints[key] is Any and isinstance(value, int):
+                raise DesignError(f"{key} must be the name of an arm, in quotes, got {value!r}")
+            values[key] = read_value(key, value, hints[key], DesignError)
     return kind(**values)
 
 

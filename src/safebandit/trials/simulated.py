@@ -16,15 +16,15 @@ from safebandit.core.kernels import kernels_for, memory_for
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
-from safebandit.core.trials import LOOK, Book, Chance, Tally, new_book, new_tally, trial_kernels
+from safebandit.core.trials import LOOK, Book, Chance, new_book, trial_kernels
 from safebandit.errors import ExecutorError
 from safebandit.sources import sources
 
 # Rules of stopping come behind the causes that every trial has: most units, no arm, the policy itself.
 CAUSES = ("most units", "no arm", "policy")
 # The trials of one chunk have about so many units: progress moves, and Ctrl-C is soon heard.
-CHUNK_UNITS = 50_000
-MOST_TRIALS = 2_000
+CHUNK_UNITS = 100_000
+MOST_TRIALS = 1_000
 # Streams behind those of the arms: what is heard of a unit, how late, and when units arrive.
 LOSSES, DELAYS, ARRIVALS = 0, 1, 2
 MORE_STREAMS = 3
@@ -216,8 +216,8 @@ class Room:
         self.memory: Memory = memory_for(
             plan.policy, np.ascontiguousarray(keys[:, places]), np.ascontiguousarray(states[:, 0]), plan.limits
         )
-        self.book: Book = new_book(count, plan.conduct.units, risks)
-        self.tally: Tally = new_tally(count, arms, risks)
+        self.book: Book = new_book(count, plan.conduct.units, arms, risks)
+        self._conduct = plan.conduct.packed()
         self.cause = np.zeros(count, np.int64)
         self.duration = np.zeros(count)
         self.selected_at_stop = np.full(count, NONE_SELECTED)
@@ -231,8 +231,8 @@ class Room:
         """Play the trials of these rows as far as their next look or their end, and say which it is."""
         plan, answers = self.plan, np.zeros(len(rows), np.int64)
         self._kernels.advance(
-            plan.policy, plan.conduct, plan.law, plan.timing, self.memory, self.book, self.chance, self.tally, rows,
-            answers, closing,
+            plan.policy, self._conduct, plan.law, plan.timing, self.memory, self.book, self.chance, rows, answers,
+            closing,
         )  # fmt: skip
         return answers
 
@@ -287,13 +287,16 @@ class Room:
 
     def runs(self) -> Runs:
         """What the trials came to."""
-        arms, seen, tally, course = self.memory.arms, self.memory.quantities, self.tally, self.memory.courses
+        arms, seen, course = self.memory.arms, self.memory.quantities, self.memory.courses
+        clocks, sums, harms = self.book.clocks, self.book.sums, self.book.harms["value"].swapaxes(1, 2)
         plays, dropped = arms["asked"].copy(), arms["dropped"].copy()
         size = course["given"].copy()
         return Runs(
-            plays, tally.rewards, tally.harms, seen["plays"][:, :, REWARD].copy(), seen["total"][:, :, REWARD].copy(),
+            plays, sums["reward"].copy(), harms.copy(), seen["plays"][:, :, REWARD].copy(),
+            seen["total"][:, :, REWARD].copy(),
             seen["plays"][:, :, 1:].swapaxes(1, 2).copy(), seen["total"][:, :, 1:].swapaxes(1, 2).copy(),
             self.select(np.arange(len(size))), self.selected_at_stop, self.cause, size, self.duration,
-            tally.excluded | dropped, dropped, course["looks"].copy(), tally.waited, tally.waits,
-            self.book.clocks["arrived"] - size, tally.given_up, tally.held_after, 0.0,
+            sums["excluded"] | dropped, dropped, course["looks"].copy(), clocks["waited"].copy(),
+            clocks["waits"].copy(), clocks["arrived"] - size, clocks["given_up"].copy(), clocks["held_after"].copy(),
+            0.0,
         )  # fmt: skip

@@ -28,7 +28,7 @@ from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.mixture import PolicyMixture
 from safebandit.core.policies.texts import policy_from_text, policy_to_text
-from safebandit.core.policies.words import Decision, risk_word, why
+from safebandit.core.policies.words import Decision, forbids, risk_word, why
 
 __all__ = [
     "HOLD",
@@ -54,6 +54,7 @@ __all__ = [
     "docb",
     "empirical_kl",
     "equal",
+    "forbids",
     "joint_dirichlet",
     "joint_kl",
     "joint_ts",

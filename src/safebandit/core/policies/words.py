@@ -1,9 +1,10 @@
 """A decision with all that it saw, and how a policy says in words why it gave an arm.
 
-Words come from the policy itself, because only its family knows why an arm wins. A policy may have two methods:
+Words come from the policy itself, because only its family knows why an arm wins. A policy may have three methods:
 
-    why(decision, arm)  why this arm was given (where it is `decision.k`), or why it was not though it might have been
-    risk_word(arm)      what its risk index is called, such as "upper risk index"
+    why(decision, arm)      why this arm was given (where it is `decision.k`), or why it was not though it might be
+    forbids(decision, arm)  why this arm is not permissible, where that is not its risk index alone
+    risk_word(arm)          what its risk index is called, such as "upper risk index"
 
 `why` is asked of the arm that was given, and of the others that were free and either permissible or part of a mixture.
 What is the same for every policy is said elsewhere: a hold, a wait, an arm that is not permissible. Nothing here is
@@ -48,6 +49,11 @@ def why(policy: Any, decision: Decision, arm: int) -> str:
     if hasattr(policy, "why"):
         return str(policy.why(decision, arm))
     return "the policy's own rule gives this arm" if arm == decision.k else "the policy's own rule gives another arm"
+
+
+def forbids(policy: Any, decision: Decision, arm: int) -> str | None:
+    """Why an arm is not permissible, in the policy's own words; None where it has none."""
+    return str(policy.forbids(decision, arm)) if hasattr(policy, "forbids") else None
 
 
 def risk_word(policy: Any, arm: int) -> str:

@@ -62,8 +62,8 @@ class BestSafe(NamedTuple):
             f"At the end that arm is selected which has the largest mean reward of those with "
             f"{units(self.least, 'known unit')} or more, a chance of at least {number(self.confidence)} that "
             f"{tolerated(design)}{rewards} ({prior(self.prior_a, self.prior_b)}{pooled}); of equal ones the one that "
-            f"is more likely safe, then the lower one. Arms that were dropped are not selected. If there is no such arm, "
-            f"none is selected."
+            f"is more likely safe, then the lower one. Arms that were dropped are not selected. If there is no such "
+            f"arm, none is selected."
         )
 
     def why(self, arm: int, seen: Records, design: Any) -> str:
@@ -92,14 +92,10 @@ def _pooled_chances(state: State, a: float, b: float, chances: Numbers) -> None:
                 count += 1
             else:
                 chances[k] = 0.0
-        means, known, blocks = np.empty(count), np.empty(count), np.empty(count, np.int64)
+        harms, known, blocks = np.empty(count), np.empty(count), np.empty(count, np.int64)
         for i in range(count):
-            risk = quantity(state, tried[i], j)
-            means[i], known[i] = risk.ones / risk.plays, risk.plays
-        count_of_blocks = pool(means, known, blocks)
-        harms = np.zeros(count_of_blocks)
-        for i in range(count):
-            harms[blocks[i]] += quantity(state, tried[i], j).ones
+            harms[i], known[i] = quantity(state, tried[i], j).ones, quantity(state, tried[i], j).plays
+        pool(harms, known, blocks)
         for i in range(count):
             s, n = harms[blocks[i]], known[blocks[i]]
             chances[tried[i]] *= beta_below(a + s, b + n - s, quantity(state, tried[i], j).limit)

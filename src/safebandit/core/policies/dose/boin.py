@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from safebandit.core.arms import Numbers, State, quantity
 from safebandit.core.naming import read_value
 from safebandit.core.policies.dose.ladder import (
-    COLUMNS,
+    KNOWN,
     present_dose,
     read_boundaries,
     read_enough,
@@ -48,9 +48,19 @@ class Boin(NamedTuple):
     deescalate_at: float | None = None
 
     @property
+    def dose_finding(self) -> bool:
+        """That arms are doses in order, and that it decides when all is known of those before."""
+        return True
+
+    @property
+    def by_present_dose(self) -> bool:
+        """That the next step follows from the present dose's counts, and from which doses are out."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
-        return COLUMNS
+        return KNOWN
 
     def prepare(self, setup: Setup) -> Boin:
         """The policy with its parameters checked, and its boundaries."""
@@ -84,7 +94,7 @@ def rate_words(policy: Any, decision: Decision) -> str:
 
 
 @decide.register(Boin)
-def _decide(policy: Boin, state: State, t: int) -> tuple[int, bool]:
+def _decide(policy: Any, state: State, t: int) -> tuple[int, bool]:
     doses, present = write_doses(state, policy.target, policy.cutoff), state.course.last
     if doses == 0:
         return HOLD, True

@@ -9,7 +9,7 @@ u_b = u + (1 - u) / 2, u being the mean utility at the tolerated risk and the wa
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.bernoulli import binomial_tail
@@ -17,8 +17,7 @@ from safebandit.core.dispatch import inlined
 from safebandit.core.naming import read_number
 from safebandit.core.policies.dose.boin import LARGEST_TARGET, rate_words
 from safebandit.core.policies.dose.ladder import (
-    COLUMNS,
-    FIRST_OWN,
+    KNOWN,
     LEAST_KNOWN,
     read_boundaries,
     read_enough,
@@ -58,9 +57,19 @@ class Boin12(NamedTuple):
     deescalate_at: float | None = None
 
     @property
+    def dose_finding(self) -> bool:
+        """That arms are doses in order, and that it decides when all is known of those before."""
+        return True
+
+    @property
+    def needs_reward(self) -> bool:
+        """That it decides by efficacy, too."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose; its desirability is its index."""
-        return (*COLUMNS, "chance below wanted")
+        return (*KNOWN, "chance below wanted")
 
     def prepare(self, setup: Setup) -> Boin12:
         """The policy with its parameters checked, and its boundaries."""
@@ -98,7 +107,7 @@ class Boin12(NamedTuple):
 
 
 @inlined
-def desirability(policy: Boin12, reward: Seen, risk: Seen) -> float:
+def desirability(policy: Any, reward: Seen, risk: Seen) -> float:
     """The chance that the mean utility of a dose is above what is desired; where efficacy and harm are not known of the
     same number of units, each counts by its worth.
     """
@@ -124,7 +133,7 @@ def _is_futile(seen: Seen, wanted: float, futile: float) -> bool:
 
 
 @decide.register(Boin12)
-def _decide(policy: Boin12, state: State, t: int) -> tuple[int, bool]:
+def _decide(policy: Any, state: State, t: int) -> tuple[int, bool]:
     doses, present = write_doses(state, policy.tolerated, policy.cutoff), state.course.last
     left = _write_efficacy(policy, state)
     if doses == 0 or left == 0:
@@ -149,7 +158,7 @@ def _decide(policy: Boin12, state: State, t: int) -> tuple[int, bool]:
 
 
 @inlined
-def _write_efficacy(policy: Boin12, state: State) -> int:
+def _write_efficacy(policy: Any, state: State) -> int:
     """Write what efficacy changes of every dose; how many are left."""
     left = 0
     for k in range(state.size):
@@ -161,7 +170,7 @@ def _write_efficacy(policy: Boin12, state: State) -> int:
                 left += 1
         if state.watched:
             write(state, k, INDEX, desirability(policy, reward, quantity(state, k, 1)))
-            write(state, k, RISKS + state.risks + FIRST_OWN, _chance_below(reward, policy.wanted))
+            write(state, k, RISKS + state.risks + len(KNOWN), _chance_below(reward, policy.wanted))
     return left
 
 
@@ -177,7 +186,7 @@ def _neighbours(state: State, present: int) -> tuple[int, int]:
 
 
 @inlined
-def _most_desirable(policy: Boin12, state: State, present: int, below: int, above: int) -> int:
+def _most_desirable(policy: Any, state: State, present: int, below: int, above: int) -> int:
     """The open dose of the largest desirability among three, ties drawn; -1 if none is open."""
     best, top, ties = -1, -math.inf, 0
     for k in (present, below, above):

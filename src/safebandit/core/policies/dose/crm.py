@@ -13,17 +13,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, Numbers, State, at, quantity, write
+from safebandit.core.arms import RISKS, Numbers, Sizes, State, at, quantity, write
 from safebandit.core.dispatch import inlined
 from safebandit.core.naming import read_number
-from safebandit.core.policies.dose.ladder import COLUMNS, PRESENT, RATE, read_share, read_target, take_step, why_step
-from safebandit.core.policies.interface import HOLD, Setup, decide
+from safebandit.core.policies.dose.ladder import (
+    PRESENT,
+    RATE,
+    read_positive,
+    read_share,
+    read_target,
+    take_step,
+    why_step,
+    write_counts,
+)
+from safebandit.core.policies.interface import HOLD, Setup, begin, decide, sizes
 from safebandit.core.policies.words import Decision
 from safebandit.errors import PolicyError
 
 # The posterior of b is summed where its density is more than exp(-FALL) of the highest, in steps of its width there
 # over STEPS: the sum of a smooth density at equal steps errs far less than its last digits.
 FALL, STEPS = 34.0, 4.0
+# A step of Newton's that no longer matters.
+NO_STEP = 1e-9
+# What a decision shows of every dose.
+COLUMNS = (PRESENT, RATE, "skeleton", "risk by the model")
+# Where the numbers of the model are among the policy's own.
+TARGET, VARIANCE, SKELETON = 0, 1, 2
 
 
 class Crm(NamedTuple):
@@ -41,9 +56,14 @@ class Crm(NamedTuple):
     variance: float = 1.34
 
     @property
+    def dose_finding(self) -> bool:
+        """That arms are doses in order, and that it decides when all is known of those before."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
-        return (COLUMNS[PRESENT], COLUMNS[RATE], "skeleton", "risk by the model")
+        return COLUMNS
 
     def prepare(self, setup: Setup) -> Crm:
         """The policy with its parameters checked, and its skeleton."""
@@ -55,14 +75,11 @@ class Crm(NamedTuple):
             raise PolicyError(f"guess must be a dose from 1 to {doses}, got {guess}")
         given = self.skeleton
         skeleton = skeleton_of(halfwidth, target, guess, doses) if given is None else _read_skeleton(given, doses)
-        variance = float(read_number("variance", self.variance, float, PolicyError))
-        if not variance > 0:
-            raise PolicyError(f"variance must be above 0, got {self.variance!r}")
-        return Crm(target, skeleton, halfwidth, guess, variance)
+        return Crm(target, skeleton, halfwidth, guess, read_positive("variance", self.variance))
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this dose, or why not."""
-        risks = decision.own["risk by the model"]
+        risks = decision.own[COLUMNS[-1]]
         nearest = int(np.abs(risks - float(self.target or 0)).argmin())
         because = f'by the model the risk of "{decision.arms[nearest]}", {risks[nearest]:.4g}, is nearest to the target'
         if nearest != arm and arm == decision.k:
@@ -98,19 +115,37 @@ def _read_skeleton(given: Any, doses: int) -> Numbers:
     return skeleton
 
 
+@sizes.register(Crm)
+def _sizes(policy: Crm, arms: int, risks: int) -> Sizes:
+    """The model, which does not change: the target, the variance, and the logarithm of the skeleton of every dose.
+
+    So what a trial selects at its end, and what is decided in it, come from one model.
+    """
+    return Sizes(0, 0, SKELETON + arms)
+
+
+@begin.register(Crm)
+def _begin(policy: Crm, state: State) -> None:
+    own = state.numbers.own
+    own[TARGET], own[VARIANCE] = policy.target, policy.variance
+    for k in range(state.size):
+        own[SKELETON + k] = math.log(policy.skeleton[k])
+
+
 @inlined
-def _log_density(policy: Crm, state: State, b: float) -> tuple[float, float, float]:
+def _log_density(state: State, b: float) -> tuple[float, float, float]:
     """The logarithm of the posterior density of b, but for a constant, and its first two derivatives.
 
     With p = skeleton^exp(b): d log p / db = log p, and d log(1-p) / db = -p log p / (1-p). It is concave.
     """
-    value, slope, bend = -b * b / (2.0 * policy.variance), -b / policy.variance, -1.0 / policy.variance
-    power = math.exp(b)
+    own, power = state.numbers.own, math.exp(b)
+    variance = own[VARIANCE]
+    value, slope, bend = -b * b / (2.0 * variance), -b / variance, -1.0 / variance
     for k in range(state.size):
         risk = quantity(state, k, 1)
         if risk.plays > 0:
             ones, zeros = risk.ones, risk.plays - risk.ones
-            log_p = power * math.log(policy.skeleton[k])
+            log_p = power * own[SKELETON + k]
             p, q = math.exp(log_p), -math.expm1(log_p)
             value += ones * log_p
             slope += ones * log_p
@@ -124,48 +159,56 @@ def _log_density(policy: Crm, state: State, b: float) -> tuple[float, float, flo
 
 
 @inlined
-def mean_exponent(policy: Crm, state: State) -> float:
-    """The posterior mean of b: from the highest density, found by Newton's steps, outwards in equal steps."""
-    mode = 0.0
-    top, slope, bend = _log_density(policy, state, mode)
+def _peak(state: State) -> tuple[float, float, float]:
+    """Where the density is highest, by Newton's steps; its logarithm there, and the second derivative."""
+    peak = 0.0
+    top, slope, bend = _log_density(state, peak)
     for _ in range(100):
-        # The density is concave: a step that does not lead up is halved.
         step = -slope / bend
-        value, slope_there, bend_there = _log_density(policy, state, mode + step)
-        while not value >= top and abs(step) > 1e-9:
+        value, slope_there, bend_there = _log_density(state, peak + step)
+        # The logarithm is concave: a step that leads too far, where it is lower or no number, is halved.
+        while not value >= top and abs(step) > NO_STEP:
             step /= 2.0
-            value, slope_there, bend_there = _log_density(policy, state, mode + step)
-        if abs(step) <= 1e-9:
+            value, slope_there, bend_there = _log_density(state, peak + step)
+        if abs(step) <= NO_STEP:
             break
-        mode, top, slope, bend = mode + step, value, slope_there, bend_there
-    width = 1.0 / (STEPS * math.sqrt(-bend))
-    total, weighted = 1.0, 0.0
-    for side in (-1.0, 1.0):
-        away = 0.0
-        for _ in range(10_000):
-            away += side * width
-            fall = _log_density(policy, state, mode + away)[0] - top
-            # NaN, where a risk is 0 or 1 to the last digit, is no more than nothing.
-            if not fall > -FALL:
-                break
-            density = math.exp(fall)
-            total += density
-            weighted += density * away
-    return mode + weighted / total
+        peak, top, slope, bend = peak + step, value, slope_there, bend_there
+    return peak, top, bend
 
 
 @inlined
-def dose_by_model(policy: Crm, state: State, doses: int) -> int:
-    """The dose whose risk by the model is nearest to the target, of so many from the lowest on; all are written."""
-    power = math.exp(mean_exponent(policy, state))
+def mean_exponent(state: State) -> float:
+    """The posterior mean of b: summed from the highest density outwards, in equal steps."""
+    peak, top, bend = _peak(state)
+    width = 1.0 / (STEPS * math.sqrt(-bend))
+    total, weighted = 1.0, 0.0
+    for side in (-1.0, 1.0):
+        away = side * width
+        fall = _log_density(state, peak + away)[0] - top
+        while fall > -FALL:
+            density = math.exp(fall)
+            total += density
+            weighted += density * away
+            away += side * width
+            fall = _log_density(state, peak + away)[0] - top
+    return peak + weighted / total
+
+
+@inlined
+def dose_by_model(state: State, doses: int) -> int:
+    """The dose whose risk by the model is nearest to the target, of so many from the lowest on; -1 if there is none.
+
+    Of two that are as near it is the lower one. All risks are written where somebody reads them.
+    """
+    power, own = math.exp(mean_exponent(state)), state.numbers.own
     nearest, least = -1, math.inf
     for k in range(state.size):
-        risk = math.exp(power * math.log(policy.skeleton[k]))
-        distance = abs(risk - policy.target)
+        risk = math.exp(power * own[SKELETON + k])
+        distance = abs(risk - own[TARGET])
         if k < doses and distance < least:
             nearest, least = k, distance
         if state.watched:
-            write(state, k, RISKS + state.risks + 3, risk)
+            write(state, k, RISKS + state.risks + len(COLUMNS) - 1, risk)
     return nearest
 
 
@@ -181,20 +224,13 @@ def doses_not_dropped(state: State) -> int:
 @decide.register(Crm)
 def _decide(policy: Crm, state: State, t: int) -> tuple[int, bool]:
     doses, course = doses_not_dropped(state), state.course
-    own = RISKS + state.risks
-    for k in range(state.size):
-        risk = quantity(state, k, 1)
-        write(state, k, PERMISSIBLE, 1.0 if k < doses else 0.0)
-        if state.watched:
-            write(state, k, INDEX, math.nan)
-            write(state, k, CHANCE, math.nan)
-            write(state, k, RISKS, math.nan)
-            write(state, k, own, 1.0 if k == course.last else 0.0)
-            write(state, k, own + 1, risk.ones / risk.plays if risk.plays > 0 else math.nan)
-            write(state, k, own + 2, policy.skeleton[k])
-    wanted = dose_by_model(policy, state, doses)
+    write_counts(state, doses)
+    if state.watched:
+        for k in range(state.size):
+            write(state, k, RISKS + state.risks + len(COLUMNS) - 2, policy.skeleton[k])
+    wanted = dose_by_model(state, doses)
     if wanted < 0:
         return HOLD, True
-    harmed = course.cohort > 0 and course.cohort_harms >= policy.target * course.cohort
-    highest = course.last if harmed and course.last >= 0 else course.last + 1
+    harmed = course.cohort_harms > 0 and course.cohort_harms >= policy.target * course.cohort
+    highest = max(course.last, 0) if harmed else course.last + 1
     return take_step(state, min(wanted, highest)), False

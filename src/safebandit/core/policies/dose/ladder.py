@@ -19,9 +19,10 @@ from safebandit.errors import PolicyError
 
 # A dose is too toxic by no fewer known units than these.
 LEAST_KNOWN = 3
-# The own columns that these designs begin with, and their places behind the risks.
-COLUMNS = ("present dose", "rate", "chance above target")
-PRESENT, RATE, ABOVE, FIRST_OWN = 0, 1, 2, 3
+# What these designs show of every dose, in this order: whether it is the present one, its rate of harms, and for those
+# that exclude doses by it, the chance that its risk is above the target.
+PRESENT, RATE, ABOVE = "present dose", "rate", "chance above target"
+KNOWN = (PRESENT, RATE, ABOVE)
 # More units than any trial has: for what is never enough.
 NEVER = 2**62
 
@@ -46,34 +47,41 @@ def too_toxic(seen: Seen, target: float, cutoff: float) -> bool:
 
 
 @inlined
+def write_counts(state: State, doses: int) -> None:
+    """Write of every dose whether it is one of the lowest `doses`, which are open, the present one, and its rate."""
+    own = RISKS + state.risks
+    for k in range(state.size):
+        risk = quantity(state, k, 1)
+        write(state, k, PERMISSIBLE, 1.0 if k < doses else 0.0)
+        if state.watched:
+            write(state, k, INDEX, math.nan)
+            write(state, k, CHANCE, math.nan)
+            write(state, k, RISKS, math.nan)
+            write(state, k, own, 1.0 if k == state.course.last else 0.0)
+            write(state, k, own + 1, risk.ones / risk.plays if risk.plays > 0 else math.nan)
+
+
+@inlined
 def write_doses(state: State, target: float, cutoff: float) -> int:
     """Write what is known of every dose; how many are open, from the lowest on.
 
     The risk index is the 1 - cutoff quantile of the posterior, which is above the target where the dose is too toxic,
     or that of a lower dose where it is larger.
     """
-    doses, bound = state.size, 0.0
-    for k in range(state.size):
-        risk = quantity(state, k, 1)
-        if doses == state.size and (at(state.arms, k).dropped or too_toxic(risk, target, cutoff)):
-            doses = k
-        write(state, k, PERMISSIBLE, 1.0 if k < doses else 0.0)
-        if state.watched:
+    doses, bound = 0, 0.0
+    while doses < state.size and not (
+        at(state.arms, doses).dropped or too_toxic(quantity(state, doses, 1), target, cutoff)
+    ):
+        doses += 1
+    write_counts(state, doses)
+    if state.watched:
+        for k in range(state.size):
+            risk = quantity(state, k, 1)
             if risk.plays >= LEAST_KNOWN:
                 bound = max(bound, beta_quantile(risk.ones + 1, risk.plays - risk.ones + 1, 1.0 - cutoff))
             write(state, k, RISKS, bound)
-            _write_known(state, k, target)
+            write(state, k, RISKS + state.risks + 2, chance_above(risk.plays, risk.ones, target))
     return doses
-
-
-@inlined
-def _write_known(state: State, k: int, target: float) -> None:
-    risk, own = quantity(state, k, 1), RISKS + state.risks
-    write(state, k, INDEX, math.nan)
-    write(state, k, CHANCE, math.nan)
-    write(state, k, own + PRESENT, 1.0 if k == state.course.last else 0.0)
-    write(state, k, own + RATE, risk.ones / risk.plays if risk.plays > 0 else math.nan)
-    write(state, k, own + ABOVE, chance_above(risk.plays, risk.ones, target))
 
 
 @inlined
@@ -102,9 +110,14 @@ def optimal_boundaries(target: float, safe: float, toxic: float) -> tuple[float,
 
 def read_target(name: str, given: Any, setup: Setup, below: float = 1.0) -> float:
     """The target of the one risk: alpha where none is given."""
-    if len(setup.limits) != 1:
-        raise PolicyError(f"a dose-finding design asks one risk, got {len(setup.limits)}; take safe-ids")
+    check_one_risk(setup)
     return read_share(name, setup.limits[0] if given is None else given, below)
+
+
+def check_one_risk(setup: Setup) -> None:
+    """Refuse several risks: which dose is too toxic is asked of one."""
+    if len(setup.limits) != 1:
+        raise PolicyError(f"a dose-finding design asks about one risk, got {len(setup.limits)}; take safe-ids")
 
 
 def read_share(name: str, given: Any, below: float = 1.0) -> float:
@@ -113,6 +126,14 @@ def read_share(name: str, given: Any, below: float = 1.0) -> float:
     if not 0 < share < below:
         raise PolicyError(f"{name} must lie between 0 and {below:.4g}, got {given!r}")
     return share
+
+
+def read_positive(name: str, given: Any) -> float:
+    """A number above 0."""
+    number = float(read_number(name, given, float, PolicyError))
+    if not number > 0:
+        raise PolicyError(f"{name} must be above 0, got {given!r}")
+    return number
 
 
 def read_boundaries(target: float, escalate_at: Any, deescalate_at: Any) -> tuple[float, float]:
@@ -137,7 +158,7 @@ def read_enough(given: Any) -> int:
 
 def present_dose(decision: Decision) -> int:
     """The dose that was given last; -1 before the first."""
-    here = decision.own[COLUMNS[PRESENT]]
+    here = decision.own[PRESENT]
     return int(here.argmax()) if here.max() == 1.0 else -1
 
 
@@ -154,7 +175,7 @@ def why_step(decision: Decision, arm: int, because: str) -> str:
 
 def why_toxic(decision: Decision, arm: int, target: float, cutoff: float) -> str:
     """Why a dose is not permissible: its own chance to be above the target, or a lower dose's."""
-    above = decision.own[COLUMNS[ABOVE]]
+    above = decision.own[ABOVE]
     for k in range(arm + 1):
         if above[k] > cutoff and not decision.permissible[k]:
             which = "its risk" if k == arm else f'the risk of "{decision.arms[k]}", below it,'

@@ -1,8 +1,8 @@
 """mTPI and TPI (Ji et al. 2010 and 2007): the step whose interval of risks has the most posterior mass.
 
 The posterior of the present dose's risk is Beta(prior + y, prior + n - y) after y harms of n units. Three intervals
-stand for the steps: below the target (escalate), around it (stay), above it (de-escalate). mTPI divides the mass of each
-by its length, and its middle interval is (target - epsilon1, target + epsilon2); TPI takes the mass as it is, and
+stand for the steps: below the target (escalate), around it (stay), above it (de-escalate). mTPI divides the mass of
+each by its length, and its middle interval is (target - epsilon1, target + epsilon2); TPI takes the mass as it is, and
 its middle interval is (target - below s, target + above s), s the posterior's standard deviation. In both a dose for
 which P(risk > target) > cutoff is out, with those above it.
 """
@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 from safebandit.core.arms import RISKS, Seen, State, quantity, write
 from safebandit.core.bernoulli import binomial_tail
 from safebandit.core.dispatch import inlined
-from safebandit.core.naming import read_number
 from safebandit.core.policies.dose.ladder import (
-    COLUMNS,
-    FIRST_OWN,
+    KNOWN,
     present_dose,
+    read_positive,
     read_share,
     read_target,
     take_step,
@@ -29,7 +28,6 @@ from safebandit.core.policies.dose.ladder import (
 )
 from safebandit.core.policies.interface import HOLD, Setup, decide
 from safebandit.core.policies.words import Decision
-from safebandit.errors import PolicyError
 
 MASSES = ("mass to escalate", "mass to stay", "mass to de-escalate")
 
@@ -44,9 +42,19 @@ class Mtpi(NamedTuple):
     prior: float = 1.0
 
     @property
+    def dose_finding(self) -> bool:
+        """That arms are doses in order, and that it decides when all is known of those before."""
+        return True
+
+    @property
+    def by_present_dose(self) -> bool:
+        """That the next step follows from the present dose's counts, and from which doses are out."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
-        return (*COLUMNS, *MASSES)
+        return (*KNOWN, *MASSES)
 
     def prepare(self, setup: Setup) -> Mtpi:
         """The policy with its parameters checked."""
@@ -56,7 +64,7 @@ class Mtpi(NamedTuple):
             read_share("epsilon1", self.epsilon1, target),
             read_share("epsilon2", self.epsilon2, 1 - target),
             read_share("cutoff", self.cutoff),
-            _read_positive("prior", self.prior),
+            read_positive("prior", self.prior),
         )
 
     def why(self, decision: Decision, arm: int) -> str:
@@ -78,18 +86,28 @@ class Tpi(NamedTuple):
     prior: float = 0.005
 
     @property
+    def dose_finding(self) -> bool:
+        """That arms are doses in order, and that it decides when all is known of those before."""
+        return True
+
+    @property
+    def by_present_dose(self) -> bool:
+        """That the next step follows from the present dose's counts, and from which doses are out."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
-        return (*COLUMNS, *MASSES)
+        return (*KNOWN, *MASSES)
 
     def prepare(self, setup: Setup) -> Tpi:
         """The policy with its parameters checked."""
         return Tpi(
             read_target("target", self.target, setup),
-            _read_positive("above", self.above),
-            _read_positive("below", self.below),
+            read_positive("above", self.above),
+            read_positive("below", self.below),
             read_share("cutoff", self.cutoff),
-            _read_positive("prior", self.prior),
+            read_positive("prior", self.prior),
         )
 
     def why(self, decision: Decision, arm: int) -> str:
@@ -99,13 +117,6 @@ class Tpi(NamedTuple):
     def forbids(self, decision: Decision, arm: int) -> str:
         """Why a dose is not permissible."""
         return why_toxic(decision, arm, float(self.target or 0), self.cutoff)
-
-
-def _read_positive(name: str, given: Any) -> float:
-    number = float(read_number(name, given, float, PolicyError))
-    if not number > 0:
-        raise PolicyError(f"{name} must be above 0, got {given!r}")
-    return number
 
 
 def _mass_words(decision: Decision, what: str) -> str:
@@ -140,7 +151,7 @@ def _log_beta(a: float, b: float) -> float:
 
 
 @inlined
-def unit_masses(policy: Mtpi, risk: Seen) -> tuple[float, float, float]:
+def unit_masses(policy: Any, risk: Seen) -> tuple[float, float, float]:
     """The unit probability masses of escalating, staying and de-escalating."""
     a, b = policy.prior + risk.ones, policy.prior + risk.plays - risk.ones
     low, high = policy.target - policy.epsilon1, policy.target + policy.epsilon2
@@ -149,7 +160,7 @@ def unit_masses(policy: Mtpi, risk: Seen) -> tuple[float, float, float]:
 
 
 @inlined
-def posterior_masses(policy: Tpi, risk: Seen) -> tuple[float, float, float]:
+def posterior_masses(policy: Any, risk: Seen) -> tuple[float, float, float]:
     """The posterior masses of escalating, staying and de-escalating."""
     a, b = policy.prior + risk.ones, policy.prior + risk.plays - risk.ones
     deviation = math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1.0)))
@@ -160,7 +171,7 @@ def posterior_masses(policy: Tpi, risk: Seen) -> tuple[float, float, float]:
 
 @inlined
 def _write_masses(state: State, k: int, masses: tuple[float, float, float]) -> None:
-    own = RISKS + state.risks + FIRST_OWN
+    own = RISKS + state.risks + len(KNOWN)
     for i in range(3):
         write(state, k, own + i, masses[i])
 
@@ -179,7 +190,7 @@ def _next(state: State, doses: int, masses: tuple[float, float, float]) -> tuple
 
 
 @decide.register(Mtpi)
-def _decide_mtpi(policy: Mtpi, state: State, t: int) -> tuple[int, bool]:
+def _decide_mtpi(policy: Any, state: State, t: int) -> tuple[int, bool]:
     doses, present = write_doses(state, policy.target, policy.cutoff), state.course.last
     if state.watched:
         for k in range(state.size):
@@ -192,7 +203,7 @@ def _decide_mtpi(policy: Mtpi, state: State, t: int) -> tuple[int, bool]:
 
 
 @decide.register(Tpi)
-def _decide_tpi(policy: Tpi, state: State, t: int) -> tuple[int, bool]:
+def _decide_tpi(policy: Any, state: State, t: int) -> tuple[int, bool]:
     doses, present = write_doses(state, policy.target, policy.cutoff), state.course.last
     if state.watched:
         for k in range(state.size):

@@ -8,13 +8,20 @@ Wheeler et al. (2016) print; three more units of the highest dose of all, after 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
-from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, State, at, quantity, write
+from safebandit.core.arms import RISKS, State, at, quantity, write
 from safebandit.core.dispatch import both, inlined
 from safebandit.core.naming import read_value
-from safebandit.core.policies.dose.ladder import COLUMNS, PRESENT, RATE, present_dose, take_step, why_step
+from safebandit.core.policies.dose.ladder import (
+    PRESENT,
+    RATE,
+    check_one_risk,
+    present_dose,
+    take_step,
+    why_step,
+    write_counts,
+)
 from safebandit.core.policies.interface import DONE, HOLD, Setup, decide
 from safebandit.core.policies.words import Decision
 from safebandit.errors import PolicyError
@@ -30,14 +37,18 @@ class ThreePlusThree(NamedTuple):
     deescalate: bool = True
 
     @property
+    def dose_finding(self) -> bool:
+        """That arms are doses in order, and that it decides when all is known of those before."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
-        return (COLUMNS[PRESENT], COLUMNS[RATE], "harms")
+        return (PRESENT, RATE, "harms")
 
     def prepare(self, setup: Setup) -> ThreePlusThree:
         """The policy with its parameter checked."""
-        if len(setup.limits) != 1:
-            raise PolicyError(f"a dose-finding design asks one risk, got {len(setup.limits)}; take safe-ids")
+        check_one_risk(setup)
         return ThreePlusThree(bool(read_value("deescalate", self.deescalate, bool, PolicyError)))
 
     def why(self, decision: Decision, arm: int) -> str:
@@ -88,17 +99,10 @@ def doses_not_ruled_out(state: State) -> int:
 @decide.register(ThreePlusThree)
 def _decide(policy: ThreePlusThree, state: State, t: int) -> tuple[int, bool]:
     doses, present = doses_not_ruled_out(state), state.course.last
-    own = RISKS + state.risks
-    for k in range(state.size):
-        risk = quantity(state, k, 1)
-        write(state, k, PERMISSIBLE, 1.0 if k < doses else 0.0)
-        if state.watched:
-            write(state, k, INDEX, math.nan)
-            write(state, k, CHANCE, math.nan)
-            write(state, k, RISKS, math.nan)
-            write(state, k, own, 1.0 if k == present else 0.0)
-            write(state, k, own + 1, risk.ones / risk.plays if risk.plays > 0 else math.nan)
-            write(state, k, own + 2, risk.ones)
+    write_counts(state, doses)
+    if state.watched:
+        for k in range(state.size):
+            write(state, k, RISKS + state.risks + 2, quantity(state, k, 1).ones)
     if doses == 0:
         return HOLD, True
     if present < 0:

@@ -1,0 +1,1 @@
+"""What designs do on scenarios: operating characteristics, their report, calibration and tuning."""

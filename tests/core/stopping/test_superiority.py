@@ -1,0 +1,89 @@
+"""Superiority by evidence: by its definition on random counts; and how often it is ever wrong, exactly."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special
+
+from safebandit.core.stopping import SuperiorityE
+
+from ..states import States
+
+STATES = States(60, 3, seed=7, most=30)
+
+
+def evidence(s, n, r, m):
+    """E against "the mean behind s of n is at most that behind r of m": an integral and a search, as defined."""
+    if n == 0 or m == 0 or s / n <= r / m:
+        return 0.0
+
+    def likelihood(p, q):
+        return p**s * (1 - p) ** (n - s) * q**r * (1 - q) ** (m - r)
+
+    def inner(p):
+        # Over all q below p, by the incomplete Beta function.
+        return p**s * (1 - p) ** (n - s) * special.betainc(r + 1, m - r + 1, p) * special.beta(r + 1, m - r + 1)
+
+    top = integrate.quad(inner, 0, 1, epsabs=0, epsrel=1e-10, points=[s / n], limit=200)[0] * 2
+    worst = optimize.minimize_scalar(
+        lambda q: -likelihood(q, q), bounds=(0, 1), method="bounded", options={"xatol": 1e-9}
+    )
+    return top / -worst.fun
+
+
+def test_evidence_is_its_definition_against_every_other_and_against_a_control():
+    among, against = STATES.measured(SuperiorityE()), STATES.measured(SuperiorityE(0.1, "arm 1"))
+    plays, ones = STATES.plays[:, :, 0], STATES.ones[:, :, 0]
+    for row in range(len(among)):
+        pairs = {
+            (k, c): evidence(ones[row, k], plays[row, k], ones[row, c], plays[row, c])
+            for k, c in itertools.permutations(range(3), 2)
+        }
+        for k in range(3):
+            rivals = [c for c in range(3) if c != k and not STATES.dropped[row, c]]
+            gone = STATES.dropped[row, k]
+            expected = math.nan if gone or not rivals else min(pairs[k, c] for c in rivals) / 6
+            assert among[row, k] == pytest.approx(expected, rel=1e-5, nan_ok=True)
+            expected = math.nan if gone or k == 1 else pairs[k, 1] / 2
+            assert against[row, k] == pytest.approx(expected, rel=1e-5, nan_ok=True)
+    assert (among > 5).any()
+
+
+def chance_called_superior(table, means, most):
+    """The chance that either of two arms, played in turn, is ever called superior: exact, by both counts."""
+    alive, ever = {(0, 0): 1.0}, 0.0
+    for played in range(most):
+        k = played % 2
+        after = {}
+        for (s, r), chance in alive.items():
+            for bit, share in ((0, 1.0 - means[k]), (1, means[k])):
+                key = (s + bit, r) if k == 0 else (s, r + bit)
+                after[key] = after.get(key, 0.0) + chance * share
+        counts = ((played + 2) // 2, (played + 1) // 2)
+        alive = {}
+        for key, chance in after.items():
+            if table[counts, key]:
+                ever += chance
+            else:
+                alive[key] = chance
+    return ever
+
+
+@pytest.mark.parametrize("control", [-1, 0])
+def test_an_arm_is_ever_called_superior_as_rarely_as_promised(control):
+    delta, most = 0.2, 60
+    counts = [((p + 2) // 2, (p + 1) // 2) for p in range(most)]
+    rows = [(c, (s, r)) for c in counts for s in range(c[0] + 1) for r in range(c[1] + 1)]
+    states = States(len(rows), 2, dropped=0.0)
+    plays = np.array([c for c, _ in rows])[:, :, None] * [1, 1]
+    states.set(plays, np.array([o for _, o in rows])[:, :, None] * [1, 0])
+    found = states.measured(SuperiorityE(delta, control))
+    table = dict(zip(rows, (found >= 1 / delta).any(axis=1), strict=True))
+    for mean in (0.2, 0.5):
+        assert 0.05 * delta < chance_called_superior(table, (mean, mean), most) <= delta
+    if control == 0:
+        # Arm 1 is worse than its control.
+        assert chance_called_superior(table, (0.6, 0.5), most) < chance_called_superior(table, (0.5, 0.5), most)
+    assert chance_called_superior(table, (0.1, 0.8), most) > 0.9
