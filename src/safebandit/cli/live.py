@@ -81,22 +81,16 @@ def _number(text: str) -> float:
 
 def read_design_flag(given: str, arms: bool = False) -> Any:
     """What --design names: a file, or a design by its text, which has its arms from --arms."""
-    from safebandit.trials.design import Design
+    from safebandit.trials.design_file import read_design_file
 
     path = Path(given)
     if path.suffix != ".toml" and not path.is_file():
-        if not arms:
-            raise TrialError(
-                f'--design must be a design file such as dose.toml, or be given with --arms, got "{given}"'
-            )
-        return given
+        if arms:
+            return given
+        raise TrialError(f'--design is a design file such as dose.toml, or a design by name with --arms, got "{given}"')
     if arms:
         raise TrialError(f"--arms is for a design by name; {path.name} has its arms: leave --arms out")
-    try:
-        return Design.from_toml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        said = problem.strerror if isinstance(problem, OSError) else "it is no text in UTF-8"
-        raise TrialError(f'--design "{given}" cannot be read: {said}') from None
+    return read_design_file(path).design
 
 
 @contextlib.contextmanager
