@@ -157,7 +157,7 @@ def _recount(log):
 
 @pytest.fixture(scope="module")
 def designed():
-    """By a design: an arm is dropped in event 6, the trial stops in event 11, and a correction changes the selection."""
+    """By a design: event 6 drops an arm, event 11 stops the trial, and a correction changes the selection."""
     rules = ["arm-harm:confidence=.8,least=2", "too-many-harms:harms=3"]
     trial = Trial(Design(ARMS, 0.3, "docb", units=9, cohort=2, stop=rules), seed=7, name="knee", actor="Ada")
     for unit, risk in (("p1", 1), ("p2", 1), ("p3", 0), ("p4", 1)):
@@ -182,8 +182,8 @@ def test_a_log_by_a_design_holds(designed):
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
-        (lambda log: without(log, "dropped"), "event 6 is not the one that must follow: the trial writes that an arm is"),
-        (lambda log: without(log, "stopped"), "event 11 is not the one that must follow: the trial writes that the trial"),
+        (lambda log: without(log, "dropped"), "event 6 is not the one that must follow: the trial writes that an arm"),
+        (lambda log: without(log, "stopped"), "event 11 is not the one that must follow: the trial writes that the"),
         (lambda log: without(log, "stopped", "corrected", "selected"), "the log lacks its end: that the trial stops"),
         (lambda log: without(log, "selected"), "the log lacks its end: that another arm is selected"),
         (lambda log: changed(log, "dropped", arm="low"), "when they are measured again: arm differ"),

@@ -56,6 +56,24 @@ def test_a_cohort_gets_one_arm_and_the_next_waits():
     assert trial.ask("c").arm not in (None, first.arm)
 
 
+def test_why_an_arm_is_given_or_not_where_the_design_says_so():
+    first = Trial(design(cohort=1, ordered=True, steps=1, known_below=2, first="low", stop=()), seed=1)
+    assert first.ask("a").why == "the arm that the design begins with"
+    views = {view.arm: view.why for view in first.explain().arms}
+    assert views["low"] == "waits for outcomes of units already given it"
+    assert views["mid"].startswith("is not reached yet: it is too many levels up, or too little is known")
+    burning = Trial(design(cohort=1, waits=False, burn_in=3, stop=()), seed=1)
+    given = [burning.ask(unit) for unit in "abc"]
+    assert {unit.arm for unit in given} == set(ARMS)
+    assert given[0].why == "one of the first 3 units: they get the arms that were given least often, in turn"
+    propensities = [
+        event.content["arms"][unit.arm]["propensity"] for event, unit in zip(burning.log[1:], given, strict=True)
+    ]
+    assert propensities == [pytest.approx(1 / 3, abs=0.06), pytest.approx(1 / 2, abs=0.06), 1.0]
+    assert first.verify().holds
+    assert burning.verify().holds
+
+
 def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
     assert harmed.status == "stopped"
     assert [event.content["arm"] for event in kinds(harmed, "dropped")] == list(harmed.dropped)
@@ -99,6 +117,13 @@ def test_a_stopped_trial_gives_no_more_arms_and_stays_so(harmed):
     # Who has an arm is told it again.
     assert harmed.ask("1").arm in ARMS
     assert harmed.explain().chosen is None
+
+
+def test_when_every_arm_is_dropped_there_is_none_to_give():
+    trial = run(Trial(design(stop=STOP[:1]), seed=1), lambda arm: 1)
+    assert len(trial.dropped) == 3
+    assert trial.stopped["why"] == "nothing is waited for, and every arm was dropped"
+    assert trial.verify().holds
 
 
 def test_most_units_end_the_trial_when_the_last_is_settled():

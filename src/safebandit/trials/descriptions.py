@@ -96,4 +96,4 @@ def _outcome(values: list[float | None], risks: tuple[str, ...]) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
-    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
+    return ", ".join(_plain(each) for each in value) if isinstance(value, list) else str(value)

@@ -32,7 +32,9 @@ class Engine:
         self.store = store
 
     def create(self, *, actor: str) -> Receipt:
-        """Begin the trial."""
+        """Begin the trial; each rule of a design is measured once before, so that one that cannot be is refused."""
+        measured(self.state)
+        selection(self.state)
         return self.append(drafts.create(self.state.settings), actor)
 
     def ask(self, id: str | int, *, actor: str) -> Allocation:

@@ -136,9 +136,10 @@ def _ended(state: TrialState, units: int) -> tuple[str, str] | None:
     next_one = allocator.consider(state.round)
     if next_one.k == DONE:
         return POLICY, "the policy's question is answered: nobody needs an arm any more"
-    if next_one.k < 0:
-        return NO_ARM, f"nothing is waited for, and {allocator.reason_of(next_one)}"
-    return None
+    if next_one.k >= 0:
+        return None
+    left = "every arm was dropped" if all(allocator.dropped) else allocator.reason_of(next_one)
+    return NO_ARM, f"nothing is waited for, and {left}"
 
 
 def _dropped(seen: Measured, k: int, arms: tuple[str, ...]) -> Draft:

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from safebandit.core.stopping.words import measure_word, says
+from safebandit.trials.conduct_words import units_of
 from safebandit.trials.drafts import plain_number
-from safebandit.trials.looks import Measured, measured
+from safebandit.trials.looks import MOST_UNITS, Measured, measured
 from safebandit.trials.state import TrialState
 
 
@@ -23,8 +24,8 @@ def progress(state: TrialState) -> dict[str, Any] | None:
         "most_units": design.units,
         "settled": course["settled"],
         "next_look": _next_look(state),
-        "dropped": list(state.dropped),
-        "rules": [_rule(state, each) for each in measured(state)],
+        "dropped": state.dropped_arms,
+        "rules": [*(_rule(state, each) for each in measured(state)), _last_unit(course["settled"], design.units)],
     }
 
 
@@ -54,6 +55,20 @@ def _rule(state: TrialState, seen: Measured) -> dict[str, Any]:
         "near": _nearness(nearest, seen.level),
         "arm": None if at is None else state.allocator.arms[at],
         "says": says(seen.rule, state.settings.design),
+    }
+
+
+def _last_unit(settled: int, units: int) -> dict[str, Any]:
+    """How far the trial is from its last unit, as a rule that every design has."""
+    return {
+        "name": MOST_UNITS,
+        "word": "stops the trial",
+        "measure_word": "settled units",
+        "measure": float(settled),
+        "level": float(units),
+        "near": _nearness(settled, units),
+        "arm": None,
+        "says": f"The trial stops when all {units_of(units, 'unit')} had an arm and nothing is waited for.",
     }
 
 

@@ -196,6 +196,11 @@ class TrialState:
             *in_order(store.table(), arms, lost_is_harm=lost_is_harm, cohort_from=self.cohort_from)
         )  # fmt: skip
 
+    @property
+    def dropped_arms(self) -> list[str]:
+        """The arms that rules have dropped, in the order of the events."""
+        return sorted(self.dropped, key=lambda arm: self.dropped[arm])
+
     def _drop_again(self) -> None:
         for arm in self.dropped:
             self.allocator.drop(self.allocator.arms.index(arm))

@@ -158,7 +158,7 @@ class Trial:
     @property
     def dropped(self) -> tuple[str, ...]:
         """The arms that rules of the design have dropped."""
-        return tuple(self._engine.state.dropped)
+        return tuple(self._engine.state.dropped_arms)
 
     def progress(self) -> dict[str, Any] | None:
         """How far a trial by a design is: its cohort, its next look, and how near every stopping rule is."""

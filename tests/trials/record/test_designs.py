@@ -1,4 +1,4 @@
-"""A trial by a design in the record, on both databases: what follows is written with its cause, read again, verified."""
+"""A trial by a design in the record, on both databases: what follows is written with its cause, and verified."""
 
 import sqlalchemy as sa
 
@@ -13,9 +13,8 @@ from safebandit.trials.record.verification import verify
 
 from .helpers import ARMS, refused
 
-DESIGN = Design(
-    ARMS, 0.3, "docb", 12, cohort=2, title="by a design", stop=["arm-harm:confidence=.8,least=2", "too-many-harms:harms=3"]
-)  # fmt: skip
+STOP = ["arm-harm:confidence=.8,least=2", "too-many-harms:harms=3"]
+DESIGN = Design(ARMS, 0.3, "docb", 12, cohort=2, title="by a design", stop=STOP)
 
 
 def play(ledger, name="knee"):
