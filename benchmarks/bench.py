@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from instructions import instructions_per_round
 from load.measure import Load, answered, growth
 from safebandit.core.policies.catalogue import POLICIES
-from speed import kept, machine, picture, report
+from speed import designs, kept, machine, picture, report
 from speed.size import FULL, QUICK, TINY, Size
 from speed.sweeps import BARE, Cell, against_arms, against_horizon, bare_loop_alone
 
@@ -42,6 +42,7 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
             cells["arms"] = list(_told("arms", against_arms(policies, size)))
         if "horizons" in sections:
             cells["horizons"] = list(_told("horizons", against_horizon(policies, size)))
+        found = dict(_told("designs", designs.figures(size))) if "designs" in sections else {}
     service = _service(size) if "service" in sections else {}
     return kept.Run(
         date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -49,6 +50,7 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
         settings={**size._asdict(), "policies": list(policies), "sections": list(sections)},
         **cells,
         machine=dict(_told("machine", machine.figures(size))) if "machine" in sections else {},
+        designs=found,
         instructions=instructions_per_round([BARE, *policies]) if instructions else {},
         **service,
     )

@@ -8,14 +8,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from safebandit import Trial
 from safebandit.core.policies import policy_from_text, policy_to_text
+from safebandit.core.rules import selection_rules, stopping_rules
+from safebandit.core.selection import words as selection_words
+from safebandit.core.stopping import words as stopping_words
+
+from .core.states import States
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md")
-LINKED = (*PAGES, "docs/gates.md", "docs/live.md", "docs/service.md", "docs/speed.md")
+LINKED = (*PAGES, "docs/rules.md", "docs/gates.md", "docs/live.md", "docs/service.md", "docs/speed.md")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -34,6 +40,7 @@ def test_python_examples_run(page, tmp_path, monkeypatch, capsys):
         # A bound for the largest deviation there is is wider than KL-UCB's: it explores more, and regrets more.
         assert result.final("gaussian").mean() > result.final("docb").mean()
         assert_a_family_like_ours(names)
+        assert_rules_like_ours(names)
 
 
 def assert_a_family_like_ours(names):
@@ -50,6 +57,22 @@ def assert_a_family_like_ours(names):
     again = Trial.from_json(trial.to_json())
     assert again.verify().holds
     assert [again.ask().arm, again.explain()] == [trial.ask().arm, trial.explain()]
+
+
+def assert_rules_like_ours(names):
+    """The new rules are found by name, say themselves, and are asked in compiled code."""
+    stop, choose = names["Losses"](5), names["MostUnits"]()
+    assert stopping_rules()["losses"] is names["Losses"]
+    assert selection_rules()["most-units"] is names["MostUnits"]
+    states = States(50, 3, seed=1)
+    expected = (states.plays - states.ones)[:, :, 0].sum(axis=1)
+    assert states.measured(stop)[:, 0].tolist() == expected.tolist()
+    asked = np.where(states.dropped, -1, states.memory.arms["asked"])
+    assert states.selected(choose).tolist() == np.where(states.dropped.all(axis=1), -1, asked.argmax(axis=1)).tolist()
+    assert stopping_words.says(stop, states.terms) == "The trial stops once 5 units had no reward."
+    assert stopping_words.why(stop, np.array([6.0]), ["a"]) == "units without a reward 6, at least 5"
+    assert selection_words.says(choose, states.terms) == "At the end most-units selects an arm, or none."
+    assert selection_words.why(choose, 1, None, states.terms) == 'most-units selects "arm 1"'
 
 
 def test_the_page_of_live_trials_has_examples_that_run(capsys):
@@ -83,8 +106,8 @@ def test_the_page_of_live_trials_names_every_command_and_shows_a_rehearsal_as_it
     assert [line.rstrip() for line in printed] == shown
 
 
-@pytest.mark.parametrize(("place", "most"), [(0, 20), (1, 40)])
-def test_a_new_index_has_twenty_lines_and_a_new_family_forty(place, most):
+@pytest.mark.parametrize(("place", "most"), [(0, 20), (1, 40), (2, 20), (3, 20)])
+def test_a_new_index_or_rule_has_twenty_lines_and_a_new_family_forty(place, most):
     code = [line for line in blocks("CONTRIBUTING.md", "python")[place].splitlines() if line.strip()]
     assert len(code) <= most
 

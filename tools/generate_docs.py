@@ -20,8 +20,19 @@ def policies_page() -> str:
     """docs/policies.md with the tables of policies and indices, from their own docstrings, between its marks."""
     from safebandit.cli.catalogue import catalogue
 
+    return _with_tables("docs/policies.md", catalogue())
+
+
+def rules_page() -> str:
+    """docs/rules.md with the tables of stopping and selection rules, from their own docstrings, between its marks."""
+    from safebandit.cli.catalogue import rule_catalogue
+
+    return _with_tables("docs/rules.md", rule_catalogue())
+
+
+def _with_tables(name: str, catalogue: dict[str, list[dict[str, Any]]]) -> str:
     lines = ["<!-- tables: written by `make docs`; edit the sources -->", ""]
-    for title, entries in catalogue().items():
+    for title, entries in catalogue.items():
         lines += [
             f"## {title.capitalize()}",
             "",
@@ -34,7 +45,7 @@ def policies_page() -> str:
             lines.append(f"| `{entry['name']}` | {about} | {formula} | {entry['parameters']} | {entry['source']} |")
         lines.append("")
     table = "\n".join([*lines, "<!-- /tables -->"])
-    page = (ROOT / "docs/policies.md").read_text(encoding="utf-8")
+    page = (ROOT / name).read_text(encoding="utf-8")
     return re.sub("<!-- tables.*<!-- /tables -->", lambda _: table, page, flags=re.DOTALL)
 
 
@@ -98,6 +109,7 @@ def _about(name: str) -> str:
 
 PAGES = {
     "docs/policies.md": policies_page,
+    "docs/rules.md": rules_page,
     "docs/commands.md": commands_page,
     "CONTRIBUTING.md": contributing_page,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from speed.designs import DESIGNS
 from speed.kept import Run
 from speed.sweeps import Cell
 
@@ -79,6 +80,9 @@ def judge(run: Run) -> Iterator[Goal]:
             about_it = name != "peak memory" or run.settings["study_trials"] == GOAL_TRIALS
             wanted = f"{'at least' if aim.at_least else 'under'} {aim.goal:g} {aim.unit}"
             yield Goal(aim.about, f"{spread.median:.3g} {aim.unit}", wanted, met if about_it else None)
+    for name, spread in run.designs.items():
+        most, spent = DESIGNS[name].goal, spread.median
+        yield Goal(f"10,000 trials: {name}", f"{spent:.3g} s", f"under {most:g} s", spent < most)
     yield from _service(run)
 
 

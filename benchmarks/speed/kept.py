@@ -15,14 +15,14 @@ from speed.sweeps import Cell
 
 FORMAT = 1
 CELLS = ("limit", "arms", "horizons")
-SECTIONS = (*CELLS, "machine", "service")
+SECTIONS = (*CELLS, "machine", "designs", "service")
 # The median deviation of normal noise in its standard deviations; how many of those are far; and no less than this.
 NORMAL, FAR, LEAST = 1.4826, 4.0, 0.1
 
 
 @dataclass(frozen=True)
 class Run:
-    """All that one run measured: the bare loop, cells by arms and by horizon, figures of the machine."""
+    """All that one run measured: the bare loop, cells by arms and by horizon, figures of the machine and of designs."""
 
     date: str
     computer: Mapping[str, str | int]
@@ -31,6 +31,7 @@ class Run:
     arms: Sequence[Cell] = field(default_factory=list)
     horizons: Sequence[Cell] = field(default_factory=list)
     machine: Mapping[str, Spread] = field(default_factory=dict)
+    designs: Mapping[str, Spread] = field(default_factory=dict)
     service: Sequence[Mapping[str, Any]] = field(default_factory=list)
     growth: Sequence[float] = field(default_factory=list)
     instructions: Mapping[str, float] = field(default_factory=dict)
@@ -57,7 +58,8 @@ def read(path: Path) -> Run | None:
         return None
     for name in CELLS:
         document[name] = [_cell(plain) for plain in document[name]]
-    document["machine"] = {name: Spread(**plain) for name, plain in document["machine"].items()}
+    for name in ("machine", "designs"):
+        document[name] = {each: Spread(**plain) for each, plain in document.get(name, {}).items()}
     return Run(**document)
 
 
@@ -103,6 +105,7 @@ def _pairs(now: Run, before: Run) -> Iterator[tuple[str, Spread, Spread]]:
         old = kept.get(cell.name)
         if old is not None and old.share is not None and cell.share is not None:
             yield cell.name, cell.share, old.share
-    for name, spread in now.machine.items():
-        if name in before.machine:
-            yield name, spread, before.machine[name]
+    for mine, theirs in ((now.machine, before.machine), (now.designs, before.designs)):
+        for name, spread in mine.items():
+            if name in theirs:
+                yield name, spread, theirs[name]

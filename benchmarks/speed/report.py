@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from speed.designs import DESIGNS
 from speed.goals import GOAL_HORIZON, MACHINE, SHARES, as_share, judge
 from speed.kept import Change, Run, changes, common_change
 from speed.sweeps import BARE, Cell
@@ -42,6 +43,8 @@ def tables(run: Run, before: Run | None) -> Iterator[Table]:
         yield Table("The bare loop", ("instance", "T", "ns per round", "quartiles"), rows)
     if run.machine:
         yield _machine(run)
+    if run.designs:
+        yield _designs(run)
     if run.service:
         yield _service(run)
     if run.instructions:
@@ -93,6 +96,15 @@ def _machine(run: Run) -> Table:
         quartiles = f"{spread.low:.3g} to {spread.high:.3g}" if spread.repeats > 1 else ""
         rows.append((aim.about, f"{spread.median:.3g} {aim.unit}", quartiles))
     return Table("Start-up, workers, latency, memory", ("what", "median", "quartiles"), rows)
+
+
+def _designs(run: Run) -> Table:
+    rows = [
+        (name, f"{spread.median:.3g} s", f"{spread.low:.3g} to {spread.high:.3g}", DESIGNS[name].peer)
+        for name, spread in run.designs.items()
+    ]
+    title = "Processor time of 10,000 simulated trials, compiling aside"
+    return Table(title, ("design", "median", "quartiles", "R on such a machine"), rows)
 
 
 def _service(run: Run) -> Table:

@@ -32,23 +32,24 @@ class Size(NamedTuple):
     workers_trials: int
     service_pairs: int
     long_trial: int
+    design_trials: int
 
 
 FULL = Size(
     "full", LONG, (2, 5, 10, 20, 100, 1_000, 10_000), 100_000, (10_000, 50_000, 100_000, 1_000_000),
     repeats=5, rounds=2_000_000, bare_rounds=5_000_000,
     longest=15.0, patience=5.0, study_trials=500, asks=5_000, workers_trials=100,
-    service_pairs=10_000, long_trial=100_000,
+    service_pairs=10_000, long_trial=100_000, design_trials=10_000,
 )  # fmt: skip
 QUICK = Size(
     "quick", LONG, (10, 100, 1_000), 100_000, (50_000,),
     repeats=3, rounds=500_000, bare_rounds=2_000_000,
     longest=0.8, patience=0.5, study_trials=50, asks=2_000, workers_trials=20,
-    service_pairs=2_000, long_trial=10_000,
+    service_pairs=2_000, long_trial=10_000, design_trials=2_000,
 )  # fmt: skip
 TINY = Size(
     "tiny", ("docb", "tsbu", "bwcr"), (2, 10, 20), 200, (100, 500),
     repeats=2, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
-    service_pairs=40, long_trial=300,
+    service_pairs=40, long_trial=300, design_trials=4,
 )  # fmt: skip

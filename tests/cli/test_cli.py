@@ -234,6 +234,18 @@ def test_policies_and_instances_are_listed(command):
     assert "drug-trial" in command("instances").out
 
 
+def test_rules_are_listed(command):
+    listed = json.loads(safebandit("rules", "--json").stdout)
+    assert list(listed) == ["stopping rules", "selection rules"]
+    entries = {entry["name"]: entry for entry in listed["stopping rules"] + listed["selection rules"]}
+    assert {"harm", "futility-e", "enough", "best-safe", "none"} <= entries.keys()
+    assert entries["enough"]["parameters"] == "units, arm=-1"
+    assert all(entry["about"] for entry in entries.values())
+    text = command("rules").out
+    assert "Liu and Yuan 2015" in text
+    assert "one selection rule" in text
+
+
 def test_shell_completion_offers_names():
     from safebandit.cli.completion import complete_arena, complete_instance, complete_policy
 

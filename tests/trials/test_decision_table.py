@@ -48,7 +48,7 @@ def test_a_gate_that_grows_with_the_rounds_has_a_column_for_each():
 @pytest.mark.parametrize("rewarded", [False, True])
 def test_simulated_trials_go_the_ways_of_the_table(rewarded):
     chosen = design(rewarded=rewarded)
-    frame = pathways(chosen).frame
+    frame = pathways(chosen, cohorts=3).frame
     columns = [name for name in frame.columns if name != "then"]
     ways = {tuple(step for step in row[columns] if step): row["then"] for _, row in frame.iterrows()}
     met = set()

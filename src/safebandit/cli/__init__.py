@@ -10,7 +10,7 @@ import typer
 
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
-from safebandit.cli.catalogue import instances, policies
+from safebandit.cli.catalogue import instances, policies, rules
 from safebandit.cli.design import design_app
 from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.key import key
@@ -35,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, recommend, bounds, paper, arena, policies, instances, serve):
+for command in (simulate, show, extend, rerun, recommend, bounds, paper, arena, policies, rules, instances, serve):
     app.command(cls=Command)(command)
 app.add_typer(design_app, name="design")
 app.add_typer(trial_app, name="trial")

@@ -1,4 +1,4 @@
-"""`safebandit policies` and `safebandit instances`: what there is, with formulas and places in the paper."""
+"""`safebandit policies`, `rules` and `instances`: what there is, with formulas and where they come from."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 
 def policies(json: Json = False) -> None:
     """List the policies and indices: name, parameters, formula, place in the paper."""
+    _show(catalogue(), json, "Any reward index goes with any safety index: kl-upper+bayes-lower:safety.schedule=theory")
+
+
+def rules(json: Json = False) -> None:
+    """List the rules of a design, when it stops and what it selects: name, parameters, formula, source."""
+    _show(rule_catalogue(), json, "A design takes any number of stopping rules and one selection rule.")
+
+
+def _show(document: dict[str, list[dict[str, Any]]], json: bool, note: str) -> None:
     from safebandit.cli.show import console, print_json
 
-    document = catalogue()
     if json:
         print_json([document])
         return
@@ -31,7 +39,7 @@ def policies(json: Json = False) -> None:
             table.add_row(entry["name"], entry["parameters"], entry["formula"], entry["source"])
         screen.print(table)
         screen.print()
-    screen.print("Any reward index goes with any safety index: kl-upper+bayes-lower:safety.schedule=theory")
+    screen.print(note)
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
@@ -51,12 +59,20 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     ]
     return {
         "policies": listed,
-        "reward indices": _indices(reward_indices()),
-        "safety indices": _indices(safety_indices()),
+        "reward indices": _described(reward_indices()),
+        "safety indices": _described(safety_indices()),
     }
 
 
-def _indices(kinds: dict[str, type]) -> list[dict[str, Any]]:
+def rule_catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Every stopping and selection rule that there is, as the tables and the docs show them."""
+    from safebandit.core.rules import selection_rules, stopping_rules
+
+    kinds = {"stopping rules": stopping_rules(), "selection rules": selection_rules()}
+    return {title: _described(dict(sorted(known.items()))) for title, known in kinds.items()}
+
+
+def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
     from safebandit.core.indices import DESCRIPTIONS, Description
 
     return [

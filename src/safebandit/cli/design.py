@@ -10,6 +10,7 @@ import typer
 from safebandit.cli.catalogue import Json
 from safebandit.cli.design_calibrate import calibrate, tune
 from safebandit.cli.design_run import run
+from safebandit.cli.design_write import protocol, table
 from safebandit.cli.flags import Command
 
 
@@ -65,5 +66,5 @@ def options(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-for command in (new, show, run, calibrate, tune):
+for command in (new, show, run, calibrate, tune, table, protocol):
     design_app.command(cls=Command)(command)

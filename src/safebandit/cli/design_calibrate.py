@@ -14,7 +14,7 @@ from safebandit.errors import StudyError
 
 if TYPE_CHECKING:
     from safebandit.problems.scenario import Scenario
-    from safebandit.studies.designs.calibrate import Calibration
+    from safebandit.studies.designs.calibrate import Calibration, Tried
     from safebandit.studies.designs.parameters import AnyDesign
     from safebandit.studies.designs.tune import Tuning
 
@@ -46,19 +46,18 @@ def calibrate(
     json: Json = False,
 ) -> int:
     """Search the value of a parameter at which a characteristic comes to its bound, by common random numbers."""
-    from safebandit.cli.show import print_json, progress_bar
+    from safebandit.cli.show import print_json
     from safebandit.studies.designs.calibrate import calibrate as search
     from safebandit.studies.designs.run import TRIALS
 
     if not set or not so_that:
         raise StudyError("--set names the parameter and --so-that what shall hold; give both")
     chosen, scenarios, usual = _one_design(file, design, mu, nu, alpha, (TRIALS, 0))
-    with progress_bar() as progress:
-        found = search(
-            chosen, scenarios, set=set, so_that=so_that, between=[_ends(each) for each in between] if between else None,
-            trials=usual[0] if trials is None else trials, seed=usual[1] if seed is None else seed, workers=workers,
-            progress=progress,
-        )  # fmt: skip
+    found = search(
+        chosen, scenarios, set=set, so_that=so_that, between=[_ends(each) for each in between] if between else None,
+        trials=usual[0] if trials is None else trials, seed=usual[1] if seed is None else seed, workers=workers,
+        progress=_say_step,
+    )  # fmt: skip
     if write is not None and file is not None:
         from safebandit.studies.designs.rewriting import write_values
 
@@ -132,6 +131,13 @@ def _complete(text: str, alpha: str | None) -> str:
     if alpha is None or "alpha=" in text:
         return text
     return f"{text}{',' if ':' in text else ':'}alpha={alpha}"
+
+
+def _say_step(step: Tried) -> None:
+    """A line on stderr for every step of the search."""
+    values = ", ".join(f"{path} = {value:g}" for path, value in step.values.items())
+    numbers = ", ".join(f"{one.value:.4g} ± {one.se:.2g}" for one in step.found)
+    typer.echo(f"{values}: {numbers} over {step.trials:,} trials ({step.why})", err=True)
 
 
 def _ends(text: str) -> tuple[float, float]:

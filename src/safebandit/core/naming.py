@@ -58,9 +58,11 @@ def _unquoted(text: str) -> str:
 def write_value(value: Any) -> str:
     """A value as `split_call` and `read_value` read it back: a number of an arm as #0, texts in quotes where needed.
 
-    >>> write_value(0.25), write_value(True), write_value("low, then high")
-    ('0.25', 'true', '"low, then high"')
+    >>> write_value(0.25), write_value(True), write_value("low, then high"), write_value([0.1, 0.2])
+    ('0.25', 'true', '"low, then high"', '0.1 0.2')
     """
+    if isinstance(value, list | tuple):
+        return " ".join(map(write_value, value))
     if isinstance(value, IntEnum):
         return value.name
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""How arms compare by their Beta posteriors: who is best, who is better than another by how much, whether all are alike.
+"""How arms compare by their Beta posteriors: who is best, who is better than another, whether all are alike.
 
 The prior of every mean is flat, so that X_k ~ Beta(1 + S, 1 + N - S) after S ones in N plays, and given the data all
 means are independent. With densities f and chances to lie below F:
@@ -12,7 +12,8 @@ sin(u)^(2a-1) cos(u)^(2b-1): smooth on all of [0, pi/2], and as wide at the edge
 Gauss and Legendre's rule on panels as wide as the narrowest posterior there, of x and of x + d. The same rule has the
 chance to lie below at each of its places.
 
-Measured against finer integrals, from 0 to 10^5 plays beside each other: right to 1e-7.
+Measured against finer integrals on 600 random states of 2 to 6 arms and of 0 to 10^5 plays beside each other: right to
+3e-7.
 """
 
 from __future__ import annotations
@@ -242,13 +243,15 @@ def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
 
 
 @compiled
-def chances_above(plays: Numbers, ones: Numbers, arm: int, difference: float) -> Numbers:
-    """Of each arm the chance that its mean is above that of `arm` by more than `difference`; of that arm itself NaN.
+def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float, lowest: bool) -> Numbers:
+    """Of each arm the chance that its mean is better than that of `arm` by more than `difference`: above it, or below
+    where the `lowest` is best; of that arm itself NaN.
 
-    >>> chances_above(np.zeros(2), np.zeros(2), 0, 0.5).round(6).tolist()
+    >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5, False).round(6).tolist()
     [nan, 0.125]
     """
-    tables = _tabulate(plays, ones, min(abs(difference), 1.0))
+    # The lowest mean is the largest of what is left to 1.
+    tables = _tabulate(plays, plays - ones if lowest else ones, min(abs(difference), 1.0))
     below = tables.below if difference == 0.0 else tables.below_moved
     chances = np.zeros(plays.size)
     for k in range(plays.size):
@@ -273,7 +276,7 @@ class Left(NamedTuple):
 
 @inlined
 def arms_left(state: State, lowest: bool) -> Left:
-    """The arms of a trial that can be compared: by their rewards, or by their first risks where the `lowest` is best."""
+    """The arms of a trial that are left to compare: by rewards, or by first risks where the `lowest` is best."""
     count = 0
     left = Left(np.empty(state.size, np.int64), np.empty(state.size), np.empty(state.size))
     for k in range(state.size):

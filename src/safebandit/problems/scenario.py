@@ -167,11 +167,7 @@ class Scenario:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, arms: Sequence[str] | int | None = None) -> Scenario:
         """The scenario that `to_dict` wrote, or that a file has; `arms` are the design's, for curves."""
-        known = (*_MEANS, *_LAWS, *_USUAL, "name", "instance")
-        for key in document:
-            if key not in known:
-                with at_key(key):
-                    raise InstanceError(f'a scenario has no key "{key}"; {suggest(key, known)}')
+        check_keys(document, (*_MEANS, *_LAWS, "instance"))
         if "name" not in document:
             raise InstanceError('a scenario needs a name; add name = "all safe", for example')
         if "kind" in document:
@@ -219,6 +215,15 @@ _USUAL: dict[str, Any] = {
     "accrual": 1.0, "arrivals": "fixed", "reward_delay": 0.0, "risk_delay": 0.0, "missing": 0.0, "missing_risk": 0.0,
     "give_up_after": 100.0,
 }  # fmt: skip
+
+
+def check_keys(document: Mapping[str, Any], more: Sequence[str]) -> None:
+    """Refuse keys besides those that every scenario has, and `more`."""
+    known = ("name", *more, *_USUAL)
+    for key in document:
+        if key not in known:
+            with at_key(key):
+                raise InstanceError(f'a scenario has no key "{key}"; {suggest(key, known)}')
 
 
 def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks: Any, doses: Any) -> Instance:

@@ -44,6 +44,18 @@ class DecisionTable:
     def _lines(self) -> Iterator[tuple[Any, Any]]:
         return zip(self.frame.index, self.frame.to_numpy(), strict=True)
 
+    def __str__(self) -> str:
+        return (
+            f"{self.title}\n{self.frame.to_string(na_rep='', formatters=[_plain] * self.frame.shape[1])}\n{self.legend}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON has it."""
+        rows = [[label, *values] for label, values in self._lines()]
+        plain = [[None if _plain(value) == "" else value for value in row] for row in rows]
+        columns = [str(self.frame.index.name), *map(str, self.frame.columns)]
+        return {"title": self.title, "columns": columns, "rows": plain, "legend": self.legend}
+
     def to_markdown(self, escaped: Callable[[str], str] = str) -> str:
         """The table as Markdown, with its title above and its legend below; `escaped` is what users wrote."""
         head = [str(self.frame.index.name), *map(str, self.frame.columns)]
@@ -157,10 +169,14 @@ def _is_open(design: Design, j: int, n: int, x: int, t: int) -> bool:
     return bool(_asked(design, [Units(0, n, harms)], t=t).permissible[0])
 
 
-def pathways(design: Design, cohorts: int = 3) -> DecisionTable:
-    """The arm of each of the first cohorts, by what was seen in those before: every way that the trial can go."""
+def pathways(design: Design, cohorts: int | None = None) -> DecisionTable:
+    """The arm of each of the first cohorts, by what was seen in those before: every way that the trial can go.
+
+    By default three cohorts, or two where rewards matter as well: their ways are many.
+    """
     import pandas as pd
 
+    cohorts = cohorts or (2 if design.rewarded else 3)
     rows = [
         {**{f"cohort {i + 1}": text for i, text in enumerate(steps)}, "then": then}
         for steps, then in _ways(design, cohorts - 1)

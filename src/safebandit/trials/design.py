@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from safebandit.trials.design_reading import read_fields
 from safebandit.trials.design_words import describe
 from safebandit.trials.rules import cause_names, group_rules, write_rule
 from safebandit.trials.toml import located, read_toml, write_toml
+
+if TYPE_CHECKING:
+    from safebandit.trials.decision_table import DecisionTable
 
 # Why a trial may end besides by a stopping rule: all units are settled, no arm is permissible and nothing is pending,
 # or the policy's question is answered.
@@ -153,6 +156,18 @@ class Design:
         said = describe(self)
         width = max(len(word) for word, _ in said)
         return "\n".join(f"{word:<{width}}  {sentence}" for word, sentence in said)
+
+    def table(self) -> list[DecisionTable]:
+        """What the design does after n units and x harms, as a protocol prints it."""
+        from safebandit.trials.decision_table import decision_tables
+
+        return decision_tables(self)
+
+    def protocol(self) -> str:
+        """The design in words, as Markdown: rules, tables, references."""
+        from safebandit.trials.protocol import protocol
+
+        return protocol(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All of the design as JSON can hold it, without what is as by default; `from_dict` reads it back."""

@@ -66,7 +66,7 @@ def _check_policy(design: Design) -> None:
                 f'policy "{design.policy}" moves between doses in their order, and these arms have none; '
                 "say ordered = true"
             )
-        if getattr(policy, "needs_reward", False) and not design.rewarded:
+        if "reward" in getattr(policy, "needs", ()) and not design.rewarded:
             raise DesignError(
                 f'policy "{design.policy}" decides by rewards, and units of this design have none (rewarded = false); '
                 "choose one that needs risks only, such as boin"

@@ -10,7 +10,7 @@ from typing import Any
 from safebandit.core.naming import read_number, split_call
 from safebandit.errors import DesignError, InstanceError, SafebanditError, at_key, suggest
 from safebandit.problems.drawn import random_scenarios
-from safebandit.problems.scenario import Scenario
+from safebandit.problems.scenario import Scenario, check_keys
 from safebandit.trials.design import FILE_KEYS, Design
 from safebandit.trials.designs import design_from_text
 from safebandit.trials.toml import located, read_toml
@@ -20,7 +20,7 @@ USUAL_TRIALS, MOST_TRIALS = 10_000, 10**7
 MOST_BYTES = 10**6
 # What designs by text take from the file where they do not say it themselves.
 SHARED = ("alpha", "risks", "units", "cohort", "rewarded", "control", "least_reward")
-_DATA_KEYS = ("data", "columns", "missing_risk_rows")
+_DATA_KEYS = ("data", "columns", "risks", "missing_risk_rows")
 _DRAWN_KEYS = ("law", "count", "seed")
 
 
@@ -110,7 +110,8 @@ def _read_scenario(table: Mapping[str, Any], design: Design, folder: Path | None
     if "data" in table:
         return [_from_data(table, folder)]
     if "law" in table:
-        rest = {key: value for key, value in table.items() if key not in _DRAWN_KEYS}
+        check_keys(table, _DRAWN_KEYS)
+        rest = {key: value for key, value in table.items() if key not in (*_DRAWN_KEYS, "name")}
         law = str(table["law"])
         if "arms" not in split_call(law, InstanceError)[1]:
             law += f"{',' if ':' in law else ':'}arms={len(design.arms)}"
@@ -122,15 +123,12 @@ def _from_data(table: Mapping[str, Any], folder: Path | None) -> Scenario:
     if folder is None:
         with at_key("data"):
             raise DesignError("past data are read beside a design file only; give mu and nu here")
-    own = {key: value for key, value in table.items() if key in (*_DATA_KEYS, "name", "risks")}
-    # Checked by its own rules, with means in the place of the data.
-    timing = {key: value for key, value in table.items() if key not in own}
-    data = own.pop("data")
+    check_keys(table, _DATA_KEYS)
+    data = table["data"]
     if not isinstance(data, str):
         with at_key("data"):
             raise DesignError(f'data must name a file, such as "past.csv", got {data!r}')
-    Scenario.from_dict({"name": "data", "nu": [0.0], **timing})
-    return Scenario.from_data(folder / data, **own, **timing)
+    return Scenario.from_data(folder / data, **{key: value for key, value in table.items() if key != "data"})
 
 
 def _read_simulate(table: Any) -> tuple[int, int]:

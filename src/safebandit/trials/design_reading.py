@@ -38,9 +38,12 @@ Read = Mapping[str, Any]
 def read_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a design from what people give."""
     read: dict[str, Any] = {}
+    # A table of limits names the risks, too.
+    limits = given["alpha"]
+    named = tuple(limits) if given["risks"] is None and isinstance(limits, Mapping) else given["risks"]
     for key, reader in _READERS.items():
         with at_key(key):
-            read[key] = reader(given[key], {**read, "named": given["risks"]})
+            read[key] = reader(named if key == "risks" else given[key], {**read, "named": named})
     return read
 
 
@@ -55,7 +58,7 @@ def _alpha(value: Any, read: Read) -> Any:
     """One number, one per risk, or a table by the risks' names."""
     names = None if read["named"] is None else list_risk_names(read["named"], DesignError)
     if isinstance(value, Mapping):
-        names = tuple(value) if names is None else names
+        names = () if names is None else names
         for name in value:
             if name not in names:
                 raise DesignError(f'alpha has a limit for each risk, got "{name}"; {suggest(str(name), names)}')

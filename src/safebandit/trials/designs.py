@@ -6,7 +6,8 @@ A text leaves the arms out: `boin:target=0.25,cohort=3,units=30,enough=9`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from enum import IntEnum
+from inspect import Parameter, signature
 from typing import Any, TypeAlias
 
 from safebandit.core.naming import call, kebab, split_call, write_value
@@ -148,6 +149,37 @@ def mtpi(
 
 
 @named_design
+def rar(
+    arms: Arms, *, units: int, burn_in: int = 0, soften: float = 1.0, floor: float = 0.0, floors: str = "mixed",
+    control: Any = None, control_share: float | None = None, superiority: float | None = 0.99,
+    inferiority: float | None = 0.99, equivalence: float | None = None, difference: float = 0.05, looks: Any = None,
+    lowest: bool = False, alpha: Alpha = None, cohort: int = 1, title: str = "", rewarded: bool = True,
+    risks: Any = None,
+) -> Design:  # fmt: skip
+    """Response-adaptive randomisation (Thall and Wathen 2007; as the R package adaptr): shares follow the chances to be
+    best, to the power of `soften`, and none is below `floor`; they change when the data are looked at.
+
+    Best is the largest reward, or the `lowest` first risk. At a look an arm is dropped that is not best with a chance
+    of `inferiority`; the trial stops with one that is best with a chance of `superiority`, or with arms that differ by
+    less than `difference` with a chance of `equivalence`; a rule whose chance is `none` is left out. Selected is the
+    arm that is most likely best. Without an alpha every risk is tolerated.
+    """
+    policy = _policy(
+        "response-adaptive", soften=soften, floor=floor, floors=floors, control=control, control_share=control_share,
+        lowest=lowest,
+    )  # fmt: skip
+    levels = {"inferiority": inferiority, "superiority": superiority}
+    stop = [_rule(name, level=level, lowest=lowest) for name, level in levels.items() if level is not None]
+    if equivalence is not None:
+        stop.append(_rule("equivalence", level=equivalence, difference=difference, lowest=lowest))
+    return Design(
+        arms, 1.0 if alpha is None else alpha, policy, units, title=title, risks=risks, rewarded=rewarded,
+        control=control, cohort=cohort, waits=False, burn_in=burn_in, looks=looks, pending_cap=_no_cap(units),
+        stop=stop, select=_rule("best-probability", lowest=lowest),
+    )  # fmt: skip
+
+
+@named_design
 def safe(
     arms: Arms, *, policy: str | None = None, alpha: Alpha = None, units: int, cohort: int = 1, steps: int = 0,
     ordered: bool | None = None, control: Any = None, least_reward: float | None = None, harm: float | None = None,
@@ -189,12 +221,17 @@ def design_from_text(
     taken = {key: value for key, value in usual.items() if key in accepted and value is not None}
     if DESIGNS[name] is three_plus_three:
         taken.pop("cohort", None)
-    given = {"arms": arms, **taken, **parameters}
+    given = {"arms": arms, **taken, **{key: _or_none(value, accepted.get(key)) for key, value in parameters.items()}}
     missing = [key for key, each in accepted.items() if each.default is each.empty and key not in given]
     if missing:
         raise DesignError(f"{where} needs {missing[0]}; write {name}:{missing[0]}=..., for example")
     made: Design = call(DESIGNS[name], given, where, DesignError)
     return made
+
+
+def _or_none(value: str, parameter: Parameter | None) -> str | None:
+    """What a text gives; `none` is nothing where a parameter may be that."""
+    return None if value == "none" and parameter is not None and "None" in str(parameter.annotation) else value
 
 
 def design_to_text(design: Design) -> str:
@@ -203,22 +240,36 @@ def design_to_text(design: Design) -> str:
     >>> design_to_text(boin(5, target=0.25, enough=9))
     'boin:target=0.25,enough=9'
     """
+    values = {**_levels(design), **policy_from_text(design.policy)._asdict(), **vars(design)}
     for name, constructor in DESIGNS.items():
-        values = {**_levels(design), **policy_from_text(design.policy)._asdict(), **vars(design)}
-        written = {}
-        for key, parameter in signature(constructor).parameters.items():
-            value = values.get(key)
-            if key != "arms" and isinstance(value, str | int | float) and value != parameter.default:
-                written[key] = value
-        text = _shortest(name, written, design)
+        text = _shortest(name, _changed(constructor, values), design)
         if text is not None:
             return text
     raise DesignError(f"only a design by name has a text ({', '.join(DESIGNS)}); write this one as TOML")
 
 
+def _changed(constructor: Callable[..., Design], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a constructor that are not as by default, as a text can have them."""
+    written: dict[str, Any] = {}
+    for key, parameter in signature(constructor).parameters.items():
+        value = values.get(key)
+        if value is None and parameter.default is not None and "None" in str(parameter.annotation):
+            written[key] = "none"
+        elif key == "looks" and isinstance(value, tuple) and len(value) > 1:
+            written[key] = f"{value[0]}..{value[-1]}/{value[1] - value[0]}"
+        elif key != "arms" and isinstance(value, str | int | float) and value != parameter.default:
+            written[key] = value.name if isinstance(value, IntEnum) else value
+    return written
+
+
 def _levels(design: Design) -> dict[str, Any]:
-    """What the constructor `safe` calls by the name of a stopping rule."""
-    return {rule_name(rule): getattr(rule, "confidence", getattr(rule, "units", None)) for rule in design.stop}
+    """What constructors call by the name of a stopping rule."""
+    levels = {}
+    for rule in design.stop:
+        found = [getattr(rule, key) for key in ("confidence", "level", "units") if key in rule._fields]
+        levels[rule_name(rule)] = found[0] if found else None
+        levels["difference"] = getattr(rule, "difference", levels.get("difference"))
+    return levels
 
 
 def _shortest(name: str, written: Mapping[str, Any], design: Design) -> str | None:
@@ -246,8 +297,8 @@ def _text(name: str, parameters: Mapping[str, Any]) -> str:
 
 def _policy(name: str, **parameters: Any) -> str:
     """The text of a policy, without parameters that are as by default."""
-    usual = policy_from_text(name)._asdict()
-    return _text(name, {key: value for key, value in parameters.items() if value != usual[key]})
+    usual = {key: write_value(value) for key, value in policy_from_text(name)._asdict().items()}
+    return _text(name, {key: value for key, value in parameters.items() if write_value(value) != usual[key]})
 
 
 def _rule(name: str, **parameters: Any) -> dict[str, Any]:

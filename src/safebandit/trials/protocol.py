@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from safebandit.trials.design import Design
 
 # What Markdown would take for its own.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
+# The same in words of the program's own, which name parameters in backticks.
+_MARKS = re.compile(r"([*<>|])")
 PAPER = (
     "T. Chen, A. Gangrade, V. Saligrama: Strategies for Safe Multi-Armed Bandits with Logarithmic Regret and Risk "
     "(ICML 2022): the limit of risk inside the rule that gives arms."
@@ -38,6 +40,23 @@ def protocol(design: Design, *, characteristics: str = "") -> str:
         _section("Software and references", _references(design)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def as_page(text: str, title: str) -> str:
+    """The protocol as a page of HTML that stands alone; letters that mean something there mean nothing."""
+    from html import escape
+
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    style = (
+        "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+        "table{border-collapse:collapse;margin:1rem 0;font-size:.9em;display:block;overflow-x:auto}"
+        "th,td{border:1px solid #bbb;padding:.2em .6em;text-align:left}th{background:#f2f2f2}"
+        "@media print{body{margin:0;max-width:none}h2{break-after:avoid}tr{break-inside:avoid}}"
+    )
+    head = f'<meta charset="utf-8"><title>{escape(title or "Trial design")}</title><style>{style}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}</main></body></html>\n'
 
 
 def plain(text: str) -> str:
@@ -104,14 +123,18 @@ def _policy_words(design: Design) -> str:
     name = design.policy.partition(":")[0]
     if name in POLICIES:
         words, formula = inspect.getdoc(POLICIES[name].constructor) or "", POLICIES[name].formula
-        return f"Otherwise the policy `{design.policy}` decides. {_first(words)} In short: {plain(formula)}."
+        return f"Otherwise the policy `{design.policy}` decides. {_first(words)} In short: {_own(formula)}."
     words = inspect.getdoc(policy_from_text(design.policy)) or ""
     return f"Otherwise the policy `{design.policy}` decides. {_first(words)}"
 
 
 def _first(words: str) -> str:
     """The first paragraph, in one line."""
-    return plain(words.split("\n\n", maxsplit=1)[0])
+    return _own(words.split("\n\n", maxsplit=1)[0])
+
+
+def _own(words: str) -> str:
+    return _MARKS.sub(r"\\\1", " ".join(words.split()))
 
 
 def _looks(design: Design) -> Iterator[str]:
@@ -144,8 +167,8 @@ def _references(design: Design) -> Iterator[str]:
     name = design.policy.partition(":")[0]
     source = POLICIES[name].source if name in POLICIES else _source_of(policy_from_text(design.policy))
     if source:
-        yield f"Policy `{name}`: {plain(source)}."
-    yield plain(PAPER)
+        yield f"Policy `{name}`: {_own(source)}."
+    yield PAPER
     yield (
         f"safebandit {__version__}. The tables above were found by asking the program that decides; the design has the "
         f"hash {design.digest[:16]}."

@@ -8,12 +8,8 @@ from typing import Any, get_type_hints
 
 from safebandit.core.naming import read_value, split_call
 from safebandit.core.rules import check_selection, check_stopping, selection_rules, stopping_rules
-from safebandit.core.selection import dose
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, SafebanditError, at_key, suggest
-
-# Rules that are registered when their room is imported.
-ROOMS = (dose,)
 
 # The key of a table that names its rule.
 RULE = "rule"

@@ -15,7 +15,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"\s*\[(\[?)([^\[\]]+)\]")
 _KEY = re.compile(r"""\s*([A-Za-z0-9_."' -]+?)\s*=""")
 _PLACE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)$")
-_NUMBER = re.compile(r"\[\d+\]")
+_NUMBER, _LAST_NUMBER = re.compile(r"\[\d+\]"), re.compile(r"\[\d+\]$")
 
 
 def read_toml(text: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def find_line(text: str, key: str) -> int | None:
     """
     places = dict(reversed([*_keys(text)]))
     while key:
-        for wanted in (key, _NUMBER.sub("", key)):
+        for wanted in (key, _LAST_NUMBER.sub("", key), _NUMBER.sub("", key)):
             if wanted in places:
                 return places[wanted]
         key = key.rpartition(".")[0]

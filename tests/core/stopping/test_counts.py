@@ -52,8 +52,8 @@ def interval(s, n, confidence, a, b):
     ("rule", "outcomes"),
     [
         (Precision(0.3), (0,)),
-        (Precision(0.4, "risk", 0.9, 2, -1, 0.5, 0.5), (1, 2)),
-        (Precision(0.3, "reward", arm=1), (0,)),
+        (Precision(0.4, True, 0.9, 2, -1, 0.5, 0.5), (1, 2)),
+        (Precision(0.3, arm=1), (0,)),
     ],
 )
 def test_precision_is_one_over_the_width_of_the_interval(rule, outcomes):

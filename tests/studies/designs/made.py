@@ -18,7 +18,8 @@ def made_design(**changes):
     """All that summaries ask of a design."""
     said = {
         "arms": ("a", "b", "c", "d"), "alpha": ALPHA, "limits": (ALPHA,), "risks": ("risk",), "rewarded": True,
-        "control": None, "least_reward": None, "units": 40, "title": "made", "policy": "equal",
+        "control": None, "least_reward": None, "units": 40, "title": "made", "policy": "equal", "stop": (),
+        "select": None,
         "causes": ("most units", "no arm", "policy", "harm", "superiority"),
     }  # fmt: skip
     said |= changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -85,9 +86,7 @@ def test_bias_and_rmse_of_the_selected_arm(what):
     plays = RUNS.reward_plays if what == "reward" else RUNS.risk_plays[:, 0]
     totals = RUNS.reward_totals if what == "reward" else RUNS.risk_totals[:, 0]
     truth = MU if what == "reward" else NU
-    errors = [
-        totals[i, k] / plays[i, k] - truth[k] for i, k in enumerate(RUNS.selected) if k >= 0 and plays[i, k] > 0
-    ]
+    errors = [totals[i, k] / plays[i, k] - truth[k] for i, k in enumerate(RUNS.selected) if k >= 0 and plays[i, k] > 0]
     assert estimate(CELL, Key(f"selected {what} bias")).value == pytest.approx(np.mean(errors))
     assert estimate(CELL, Key(f"selected {what} rmse")).value == pytest.approx(math.sqrt(np.mean(np.square(errors))))
 
@@ -120,6 +119,15 @@ def test_without_rewards_the_safe_arm_nearest_to_its_limit_is_best():
     assert {"selected", "harms", "risk bias", "regret"} <= names
 
 
+def test_where_the_lowest_risk_is_compared_less_is_better():
+    rule = SimpleNamespace(lowest=True)
+    cell = made_cell(rewarded=False, stop=(rule,), nu=[0.25, 0.1, 0.3, 0.6], control="a")
+    assert cell.truth.best.tolist() == [False, True, False, False]
+    assert cell.truth.superior.tolist() == [False, True, False, False]
+    assert cell.truth.ideal.tolist() == pytest.approx([0.7, 1.0, 0.6, 0.0])
+    assert cell.truth.costs.tolist() == pytest.approx([0.15, 0.0, 0.2, 0.5])
+
+
 def test_with_a_control_superior_means_above_the_control():
     cell = made_cell(control="c")
     expected = np.mean([(c == 4) and k in (1, 3, -1) for c, k in zip(RUNS.cause, RUNS.selected, strict=True)])
@@ -132,9 +140,7 @@ def test_with_a_control_superior_means_above_the_control():
 
 
 def test_several_risks():
-    cell = made_cell(
-        alpha=(0.3, 0.2), risks=("pain", "fall"), nu=[NU, [0.1, 0.25, 0.1, 0.1]], runs=made_runs(risks=2)
-    )
+    cell = made_cell(alpha=(0.3, 0.2), risks=("pain", "fall"), nu=[NU, [0.1, 0.25, 0.1, 0.1]], runs=made_runs(risks=2))
     runs = cell.runs
     assert cell.truth.unsafe.tolist() == [False, True, False, True]
     assert estimate(cell, Key("harms", "b")).value == pytest.approx(runs.harms[:, :, 1].sum(axis=1).mean())

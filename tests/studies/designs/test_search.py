@@ -46,9 +46,19 @@ def test_at_least_a_bound():
     assert abs(found.value - np.quantile(DRAWN, 0.2)) < 0.01
 
 
+def test_a_number_that_jumps_over_its_bound():
+    # It has two values only: 0.75 below 0.4, 0.25 from there on.
+    counted = Counted(lambda value, count: share(DRAWN[:count] < (0.75 if value < 0.4 else 0.25)))
+    found = Search(counted, Range(0.01, 0.99), 1.0, 0.5, 10_000, "it").run()
+    assert found.jump == pytest.approx(0.75, abs=0.02)
+    assert found.measured.value == pytest.approx(0.25, abs=0.02)
+    assert 0.4 <= found.value < 0.41
+    assert found.low <= 0.4 <= found.high <= found.value + 0.01
+
+
 def test_a_whole_parameter():
     counted = Counted(lambda value, count: mean(DRAWN[:count] * value))
-    found = Search(counted, Range(1, 40, whole=True), 1.0, 7.0, 10_000, "it").run()
+    found = Search(counted, Range(1, 40, whole=True), 1.0, 7.0, 10_000, "it", share=False).run()
     assert all(value == round(value) for value, _, _ in counted.asked)
     # The mean of uniform numbers is a half: 14 is not above 7 if the sample's mean is not above a half.
     assert found.value == np.floor(7.0 / DRAWN.mean())

@@ -1,5 +1,6 @@
 """Policies: rules that choose the next arm. `catalogue` has them by name, `interface` the questions they answer."""
 
+from safebandit.core.policies.adaptive import Floor, ResponseAdaptive
 from safebandit.core.policies.catalogue import (
     POLICIES,
     bwcr,
@@ -40,10 +41,12 @@ __all__ = [
     "Decision",
     "DoublyOptimistic",
     "EqualRandomisation",
+    "Floor",
     "InformationDirected",
     "Mtpi",
     "Policy",
     "PolicyMixture",
+    "ResponseAdaptive",
     "Setup",
     "ThreePlusThree",
     "Tpi",

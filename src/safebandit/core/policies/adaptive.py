@@ -59,6 +59,10 @@ class ResponseAdaptive(NamedTuple):
         return ("control",)
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return () if self.lowest else ("reward",)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every arm besides its share."""
         return ("chance best",)

@@ -43,6 +43,10 @@ class BestSafe(NamedTuple):
     prior_a: float = 1.0
     prior_b: float = 1.0
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
     def completed(self, design: Any) -> BestSafe:
         if self.reward_confidence >= 1 or self.least_reward > 1:
             key = "reward_confidence" if self.reward_confidence >= 1 else "least_reward"

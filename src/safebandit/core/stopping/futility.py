@@ -49,6 +49,10 @@ class Futility(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return False
 
@@ -97,6 +101,10 @@ class ArmFutility(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return True
 
@@ -143,6 +151,10 @@ class FutilityE(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return False
 
@@ -185,6 +197,10 @@ class Behind(NamedTuple):
 
     confidence: float = 0.99
     least: int = 3
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
 
     @property
     def drops(self) -> bool:

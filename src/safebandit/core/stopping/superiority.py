@@ -37,6 +37,10 @@ class SuperiorityE(NamedTuple):
     control: Any = EVERY_ARM
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def drops(self) -> bool:
         return False
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import StudyError
-from safebandit.simulation.execution import Progress, Step
 from safebandit.simulation.simulate import at_least
-from safebandit.studies.designs.cells import Cell
+from safebandit.studies.designs.catalogue import CHARACTERISTICS
+from safebandit.studies.designs.cells import SHARE, Cell
 from safebandit.studies.designs.estimates import Estimate
 from safebandit.studies.designs.parameters import AnyDesign, value_of, with_value
 from safebandit.studies.designs.plan import Scenarios, design_for, list_scenarios
@@ -99,14 +99,14 @@ def calibrate(
     trials: int = TRIALS,
     seed: int = 0,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[Tried], None] | None = None,
 ) -> Calibration:
     """Search one or two parameters of a design so that one or two targets are met, as near to their bounds as can be.
 
     `set` is a path such as "stop.harm.confidence"; `so_that` a target such as "stopped early[all safe] <= 0.05".
     Every value is tried on the same trials: first few of them on a grid, then all of them near the answer. Two
     parameters are searched in turn, the first for the first target. A second target of one parameter must be met
-    where the first is.
+    where the first is. `progress` is told every step.
     """
     began = time.perf_counter()
     paths, texts = _listed(set), _listed(so_that)
@@ -127,7 +127,7 @@ def calibrate(
     for path, value in values.items():
         made = with_value(made, path, value)
     _check_all_met(targets, texts, measured, values)
-    remarks = tuple(_remarks(bench.steps, paths))
+    remarks = tuple(_remarks(bench.steps, found))
     seconds = time.perf_counter() - began
     return Calibration(
         made, values, intervals, tuple(texts), measured, bench.steps, trials, bench.seed, seconds, remarks
@@ -143,7 +143,7 @@ class Bench:
     targets: Sequence[Target]
     seed: int
     workers: int | None
-    progress: Progress | None
+    progress: Callable[[Tried], None] | None
     steps: list[Tried] = field(default_factory=list)
     known: dict[tuple[Any, ...], tuple[Estimate, ...]] = field(default_factory=dict)
 
@@ -151,14 +151,13 @@ class Bench:
         """What every target's number is at these values, over the first so many trials."""
         key = (*sorted(values.items()), trials)
         if key not in self.known:
-            if self.progress is not None:
-                shown = ", ".join(f"{path} = {value:.6g}" for path, value in values.items())
-                self.progress(Step(len(self.steps), len(self.steps) + 1, f"{shown}, {trials:,} trials"))
             cells = self._play(values, trials)
             found = tuple(target.measure.of(cells) for target in self.targets)
             met = all(target.met(one.value) for target, one in zip(self.targets, found, strict=True))
             self.known[key] = found
             self.steps.append(Tried(dict(values), trials, why, found, met))
+            if self.progress is not None:
+                self.progress(self.steps[-1])
         return self.known[key]
 
     def _play(self, values: Mapping[str, float], trials: int) -> dict[str, Cell]:
@@ -196,7 +195,9 @@ def _one(
     def measured(value: float, count: int, why: str) -> Estimate:
         return bench.measure({**others, path: value}, count, why)[number]
 
-    return Search(measured, within, target.sign, target.bound, trials, f'"{text}"').run()
+    key = target.measure.key
+    share = CHARACTERISTICS[key.name].kind == SHARE or key.of.startswith("more than")
+    return Search(measured, within, target.sign, target.bound, trials, f'"{text}"', share=share).run()
 
 
 def _all_met(bench: Bench, values: Mapping[str, float], trials: int) -> bool:
@@ -216,16 +217,23 @@ def _check_all_met(
             )
 
 
-def _remarks(steps: Sequence[Tried], paths: Sequence[str]) -> list[str]:
+def _remarks(steps: Sequence[Tried], found: Mapping[str, Found]) -> list[str]:
     """What a reader of the result should know."""
-    if len(paths) != 1:
-        return ["two parameters were searched in turn; each interval holds the other parameter fixed"]
-    grid = sorted((step for step in steps if step.why == "grid"), key=lambda step: step.values[paths[0]])
+    remarks = [
+        f"the number jumps at {path} = {one.value:g}, from {one.measured.value:.4g} to {one.jump:.4g}: it cannot come "
+        "nearer to its bound"
+        for path, one in found.items()
+        if one.jump is not None
+    ]
+    if len(found) > 1:
+        return [*remarks, "two parameters were searched in turn; each interval holds the other parameter fixed"]
+    (path,) = found
+    grid = sorted((step for step in steps if step.why == "grid"), key=lambda step: step.values[path])
     coarse = [step.met for step in grid if step.trials == grid[0].trials]
     changes = sum(one != other for one, other in itertools.pairwise(coarse))
     if changes > 1:
-        return [f"the target is met in {changes} separate parts of the range; this is the border of the highest"]
-    return []
+        remarks.append(f"the target is met in several parts of the range: {changes} borders; this is the highest")
+    return remarks
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:

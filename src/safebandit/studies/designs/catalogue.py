@@ -19,6 +19,7 @@ from safebandit.studies.designs.cells import (
     arms_of,
     at_selected,
     causes_of,
+    if_compared,
     if_rewarded,
     risks_of,
     whole,
@@ -119,9 +120,9 @@ _LISTED = [
                    lambda cell, _: _numbers(_declared(cell) & ~_rightly(cell)), _if_superiority, better=-1),
     Characteristic("power", "share of trials that declare an arm superior which is", SHARE,
                    lambda cell, _: _numbers(_declared(cell) & _rightly(cell)), _if_superior, better=1),
-    Characteristic("ideal design", "where the selected arm's mean reward lies between the smallest (0) and the largest "
+    Characteristic("ideal design", "where the selected arm's mean lies between the worst arm's (0) and the best arm's "
                    "(1), over the trials that select an arm (the ideal design percentage)", MEAN,
-                   lambda cell, _: at_selected(cell, cell.truth.ideal, math.nan), if_rewarded(whole), better=1),
+                   lambda cell, _: at_selected(cell, cell.truth.ideal, math.nan), if_compared(whole), better=1),
     *ESTIMATION,
 ]  # fmt: skip
 CHARACTERISTICS = {each.name: each for each in _LISTED}

@@ -60,6 +60,10 @@ def if_rewarded(parts: Parts) -> Parts:
     return lambda cell: parts(cell) if cell.truth.rewarded else ()
 
 
+def if_compared(parts: Parts) -> Parts:
+    return lambda cell: parts(cell) if cell.truth.compared else ()
+
+
 @dataclass(frozen=True)
 class Characteristic:
     """One operating characteristic.

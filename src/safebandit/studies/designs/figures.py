@@ -70,7 +70,9 @@ def unsafe_units(found: Characteristics) -> Figure:
                 np.arange(most + 1), above, where="post", color=COLOURS[i % len(COLOURS)], label=design,
                 linestyle=DASHES[i % len(DASHES)],
             )  # fmt: skip
-        axis.set(xlabel="m", ylabel="share of trials with more than m", ylim=(0, 1), title=scenario)
+        axis.set(xlabel="m", ylabel="share of trials with more than m", ylim=(0, 1.02), title=scenario)
+        if not any(found.of(design, scenario).cell.truth.unsafe.any() for design in found.designs):
+            axis.text(0.5, 0.5, "no arm is unsafe", transform=axis.transAxes, ha="center")
     _finish(figure, axes, f"Units on unsafe arms, {found.trials:,} trials")
     return figure
 

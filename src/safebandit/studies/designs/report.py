@@ -10,8 +10,10 @@ from safebandit.simulation.plots import save
 from safebandit.studies.designs import figures
 from safebandit.studies.designs.asking import Key, estimate
 from safebandit.studies.designs.catalogue import CHARACTERISTICS
+from safebandit.studies.designs.cells import SHARE
 from safebandit.studies.designs.results import MAIN
 from safebandit.studies.report import write_page
+from safebandit.trials.design_words import describe
 
 if TYPE_CHECKING:
     from safebandit.studies.designs.estimates import Estimate
@@ -29,8 +31,15 @@ def write_report(found: Characteristics, folder: Path, *, question: str = "", se
         by_scenario=[_scenario(found, name) for name in found.scenarios],
         designs=[(name, found.of(name, found.scenarios[0]).design) for name in found.designs],
         pairs=_pairs(found), pictures=pictures, main=MAIN, kinds={name: CHARACTERISTICS[name].kind for name in MAIN},
-        terms=[CHARACTERISTICS[name] for name in MAIN],
+        terms=[CHARACTERISTICS[name] for name in MAIN], words=describe, delay=_delay,
+        shares=[name for name in MAIN if CHARACTERISTICS[name].kind == SHARE],
+        counts=[name for name in MAIN if CHARACTERISTICS[name].kind != SHARE],
     )  # fmt: skip
+
+
+def _delay(delay: Any) -> str:
+    written = delay.written()
+    return f"{written:g}" if isinstance(written, float) else str(written)
 
 
 def _draw(found: Characteristics, folder: Path) -> list[tuple[str, Path]]:

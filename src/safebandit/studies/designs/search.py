@@ -20,6 +20,8 @@ Measured: TypeAlias = Callable[[float, int, str], Estimate]
 COARSE, FEWEST = 20, 500
 GRID, MOST_COARSE, MOST_FULL = 5, 6, 8
 _NORMAL = 1.96
+# Values that are nearer to each other than this share of the range are neighbours.
+NARROW = 0.002
 
 
 class Range(NamedTuple):
@@ -40,44 +42,62 @@ class Range(NamedTuple):
 
     def value(self, place: float) -> float:
         """The value at a place, inside the range; a whole one where the parameter is."""
-        found = 1.0 / (1.0 + math.exp(-place)) if self.by_odds else place
-        found = min(max(found, self.low), self.high)
-        return float(round(found)) if self.whole else found
+        if self.whole:
+            found = float(round(place))
+        elif self.by_odds:
+            # Four digits of the chance or of the rest to 1, whichever is smaller: as a protocol would have it.
+            rest = float(f"{1.0 / (1.0 + math.exp(abs(place))):.4g}")
+            found = rest if place < 0.0 else round(1.0 - rest, 15)
+        else:
+            found = float(f"{place:.6g}")
+        return min(max(found, self.low), self.high)
 
 
 class Found(NamedTuple):
-    """A value that meets the bound, its number, and the interval of the parameter that the number's error leaves."""
+    """A value that meets the bound, its number, and the values whose numbers cannot be told from the bound (95 %).
+
+    `jump` is the number on the other side, where the function jumps over the bound.
+    """
 
     value: float
     measured: Estimate
     low: float
     high: float
+    jump: float | None = None
 
 
 class Point(NamedTuple):
-    """A place on the scale, and how far its number lies on the wrong side of the bound (0 or less: met)."""
+    """A place on the scale, its number, and how far that lies on the wrong side of the bound (0 or less: met).
+
+    Of shares, how far and its error are measured by log odds: there they are nearly a line.
+    """
 
     place: float
+    value: float
     excess: float
     error: float
 
 
 class Search:
-    """One search: what is measured, where, and the bound; `sign` is 1 where the number shall be at most the bound."""
+    """One search: what is measured, where, and the bound; `sign` is 1 where the number shall be at most the bound.
 
-    def __init__(self, measure: Measured, within: Range, sign: float, bound: float, trials: int, what: str) -> None:
+    `share` says whether the number is a share of trials; `what` is how the target is called in an error.
+    """
+
+    def __init__(
+        self, measure: Measured, within: Range, sign: float, bound: float, trials: int, what: str, *, share: bool = True
+    ) -> None:
         self.measure, self.within, self.sign, self.bound = measure, within, sign, bound
-        self.trials, self.what = trials, what
+        self.trials, self.what, self.share = trials, what, share
         self.coarse = min(trials, max(FEWEST, trials // COARSE))
+        # What was seen by few trials, and by all of them, by place.
+        self.few: dict[float, Point] = {}
+        self.all: dict[float, Point] = {}
 
     def run(self) -> Found:
         """Look at a grid, narrow it down on few trials, then go to the bound with all of them."""
         place, slope = self._roughly()
         return self._exactly(place, slope)
-
-    def near(self, value: float, slope: float) -> Found:
-        """Go to the bound from a value near it, with all trials."""
-        return self._exactly(self.within.place(value), slope)
 
     def _at(self, place: float, trials: int, why: str) -> Point:
         value = self.within.value(place)
@@ -85,8 +105,19 @@ class Search:
         if math.isnan(found.value):
             raise StudyError(f"{self.what} has no value at {value:g}: no trial has the number that is asked for")
         # A share of 0 has an error, too.
-        error = max(found.se, 1.0 / trials)
-        return Point(self.within.place(value), self.sign * (found.value - self.bound), error)
+        error, steepness = max(found.se, 1.0 / trials), 1.0
+        if self.share:
+            inside = _inside(found.value, trials)
+            steepness = 1.0 / (inside * (1.0 - inside))
+        excess = self.sign * (self._bent(found.value, trials) - self._bent(self.bound, trials))
+        point = Point(self.within.place(value), found.value, excess, error * steepness)
+        (self.all if trials == self.trials else self.few)[point.place] = point
+        return point
+
+    def _bent(self, value: float, trials: int) -> float:
+        """A number on the scale on which it is nearly a line: of a share, its log odds."""
+        inside = _inside(value, trials)
+        return math.log(inside / (1.0 - inside)) if self.share else value
 
     def _grid(self, trials: int) -> list[Point]:
         low, high = self.within.place(self.within.low), self.within.place(self.within.high)
@@ -117,7 +148,7 @@ class Search:
         return (first, second) if first.excess <= 0.0 else (second, first)
 
     def _unreachable(self, points: Sequence[Point]) -> str:
-        numbers = sorted(self.bound + self.sign * point.excess for point in points)
+        numbers = sorted(point.value for point in points)
         low, high = self.within.low, self.within.high
         where = f"between {low:g} and {high:g} it goes from {numbers[0]:.4g} to {numbers[-1]:.4g}"
         if points[0].excess <= 0.0:
@@ -132,45 +163,81 @@ class Search:
             if any(point.place == new.place for point in points):
                 break
             points.append(new)
-            met = [point for point in points if point.excess <= 0.0]
+            met, above = _nearest(points)
             # As near as the error of the number lets one tell.
-            if met and max(point.excess for point in met) >= -new.error:
+            if (met is not None and met.excess >= -met.error) or self._jumps(met, above):
                 break
-            place = self._next(points, slope)
-        met = [point for point in points if point.excess <= 0.0]
-        if not met:
+            place = self._next(points, met, above, slope)
+        met, above = _nearest(points)
+        if met is None:
             raise StudyError(f"{self.what} was not reached in {MOST_FULL} steps; search a narrower range")
-        return self._found(max(met, key=lambda point: point.excess), points, slope)
+        return self._found(met, above)
 
-    def _next(self, points: Sequence[Point], slope: float) -> float:
+    def _next(self, points: Sequence[Point], met: Point | None, above: Point | None, slope: float) -> float:
         """Where to look next: half an error inside the bound."""
-        met = max((one for one in points if one.excess <= 0.0), key=lambda one: one.excess, default=None)
-        above = min((one for one in points if one.excess > 0.0), key=lambda one: one.excess, default=None)
         last = points[-1]
         if met is not None and above is not None:
-            return self._whole_between(met, above, _between(met, above, -last.error / 2))
+            place = _between(met, above, -last.error / 2)
+            # Between two whole numbers: not one of them, while there is another.
+            taken = self.within.whole and round(place) in (met.place, above.place)
+            return float(round((met.place + above.place) / 2)) if taken else place
         step = (-last.error / 2 - last.excess) / slope if slope else 0.0
-        place = last.place + (step * 2 ** (len(points) - 1))
         low, high = self.within.place(self.within.low), self.within.place(self.within.high)
-        return min(max(place, low), high)
+        return min(max(last.place + step * 2 ** (len(points) - 1), low), high)
 
-    def _whole_between(self, met: Point, above: Point, place: float) -> float:
-        """Between two whole numbers: not one of them, while there is another."""
-        if not self.within.whole or round(place) not in (met.place, above.place):
-            return place
-        return float(round((met.place + above.place) / 2))
+    def _jumps(self, met: Point | None, above: Point | None) -> bool:
+        """Whether two values that are next to each other lie far on both sides of the bound."""
+        if met is None or above is None:
+            return False
+        width = self.within.place(self.within.high) - self.within.place(self.within.low)
+        return abs(above.place - met.place) <= (1.0 if self.within.whole else NARROW * width)
 
     def _close(self, met: Point, not_met: Point) -> bool:
         return self.within.whole and abs(met.place - not_met.place) <= 1.0
 
-    def _found(self, best: Point, points: Sequence[Point], slope: float) -> Found:
+    def _found(self, best: Point, above: Point | None) -> Found:
         value = self.within.value(best.place)
         measured = self.measure(value, self.trials, "result")
-        told = [point for point in points if abs(point.excess - best.excess) > best.error]
-        local = _slope([best, min(told, key=lambda one: abs(one.excess - best.excess))]) if told else slope
-        reach = _NORMAL * best.error / abs(local) if local else math.inf
-        ends = sorted((self.within.value(best.place - reach), self.within.value(best.place + reach)))
-        return Found(value, measured, ends[0], ends[1])
+        points = self._all_seen(best)
+        places = [self._end(best, points, side) for side in (-1.0, 1.0)]
+        jump = None
+        if above is not None and best.excess < -best.error and self._jumps(best, above):
+            jump = above.value
+            places.append(above.place)
+        ends = [value, *(self.within.value(place) for place in places)]
+        return Found(value, measured, min(ends), max(ends), jump)
+
+    def _end(self, best: Point, points: Sequence[Point], side: float) -> float:
+        """Where, on one side of the result, numbers begin that can be told from the bound."""
+        last, reach = best, _NORMAL * best.error
+        if abs(best.excess) > reach:
+            return best.place
+        for point in sorted(points, key=lambda one: side * one.place):
+            if side * point.place <= side * best.place:
+                continue
+            if abs(point.excess) > reach:
+                edge = math.copysign(reach, point.excess)
+                share = (edge - last.excess) / (point.excess - last.excess) if point.excess != last.excess else 1.0
+                return last.place + min(max(share, 0.0), 1.0) * (point.place - last.place)
+            last = point
+        return self.within.place(self.within.high if side > 0 else self.within.low)
+
+    def _all_seen(self, best: Point) -> list[Point]:
+        """All that was seen, as all trials would have it: few of them are off by about as much as they are here."""
+        if not self.few:
+            return list(self.all.values())
+        off = best.excess - self._at(best.place, self.coarse, "comparison").excess
+        moved = [one._replace(excess=one.excess + off) for one in self.few.values() if one.place not in self.all]
+        return [*self.all.values(), *moved]
+
+
+def _nearest(points: Sequence[Point]) -> tuple[Point | None, Point | None]:
+    """Of the points that meet the bound and of the others, the two that are nearest to each other."""
+    met = [point for point in points if point.excess <= 0.0]
+    above = [point for point in points if point.excess > 0.0]
+    if met and above:
+        return min(itertools.product(met, above), key=lambda pair: abs(pair[0].place - pair[1].place))
+    return max(met, key=lambda one: one.excess, default=None), min(above, key=lambda one: one.excess, default=None)
 
 
 def _between(met: Point, above: Point, aim: float) -> float:
@@ -182,3 +249,8 @@ def _between(met: Point, above: Point, aim: float) -> float:
 def _slope(points: Sequence[Point]) -> float:
     first, second = points
     return (second.excess - first.excess) / (second.place - first.place)
+
+
+def _inside(share: float, trials: int) -> float:
+    """A share that is neither 0 nor 1: half a trial away from them at least."""
+    return min(max(share, 0.5 / trials), 1.0 - 0.5 / trials)

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 class Truth:
     """The arms as they are; `instance` has the design's alpha.
 
-    The best arm is the safe one of the largest mean reward, if that is at least the `least` reward that is wanted.
-    Where there is no reward (`rewarded` is false), it is the safe arm whose risk is nearest to its limit: the highest
-    dose that is tolerated. Equal arms are all best. Where there is none, selecting none is right.
+    The best arm is the safe one of the largest mean reward, if that is at least the `least` reward that is wanted; in a
+    design that compares first risks (`lowest`), the safe one of the smallest. Where there is neither, it is the safe
+    arm whose risk is nearest to its limit: the highest dose that is tolerated. Equal arms are all best. Where there is
+    no such arm, selecting none is right.
     """
 
     instance: Instance
     rewarded: bool = True
+    lowest: bool = False
     least: float | None = None
     control: int | None = None
 
@@ -36,15 +38,24 @@ class Truth:
         """Whether each arm has a mean risk above its limit."""
         return np.asarray(self.instance.unsafe_by_risk.any(axis=0))
 
+    @property
+    def compared(self) -> bool:
+        """Whether arms are better or worse, and not only safe or unsafe."""
+        return self.rewarded or self.lowest
+
+    @cached_property
+    def worth(self) -> Numbers:
+        """How good each arm is, besides being safe: its mean reward, or minus its first mean risk."""
+        return -self.instance.risk_means[0] if self.lowest else self.instance.mu
+
     @cached_property
     def best(self) -> NDArray[np.bool_]:
         """Whether each arm is best."""
-        worth = self.instance.mu
-        if not self.rewarded:
-            worth = (self.instance.risk_means - np.array(self.instance.limits)[:, None]).max(axis=0)
         wanted = ~self.unsafe
-        if self.rewarded and self.least is not None:
+        if self.least is not None and not self.lowest:
             wanted &= self.instance.mu >= self.least
+        near = (self.instance.risk_means - np.array(self.instance.limits)[:, None]).max(axis=0)
+        worth = self.worth if self.compared else near
         return wanted & (worth == worth[wanted].max()) if wanted.any() else wanted
 
     @property
@@ -54,27 +65,31 @@ class Truth:
 
     @cached_property
     def costs(self) -> Numbers:
-        """What one unit on each arm costs: the larger of its two gaps; without a reward, how far it is unsafe."""
-        return self.instance.costs if self.rewarded else self.instance.safety_gaps
+        """What one unit on each arm costs: the larger of how far it falls short of the best safe arm, and how far its
+        risk lies above its limit; the second alone where arms are not compared.
+        """
+        safe = ~self.unsafe
+        if not self.compared or not safe.any():
+            return self.instance.safety_gaps
+        return np.maximum(self.worth[safe].max() - self.worth, self.instance.safety_gaps)
 
     @cached_property
     def superior(self) -> NDArray[np.bool_]:
-        """Whether each arm's mean reward is above the control's; without a control, above every other arm's."""
-        mu = self.instance.mu
+        """Whether each arm is better than the control; without a control, better than every other."""
         if self.control is not None:
-            return np.asarray(mu > mu[self.control])
-        return np.array([bool((mu[k] > np.delete(mu, k)).all()) for k in range(len(mu))])
+            return np.asarray(self.worth > self.worth[self.control])
+        return np.array([bool((one > np.delete(self.worth, k)).all()) for k, one in enumerate(self.worth)])
 
     @cached_property
     def ideal(self) -> Numbers:
-        """Where each arm's mean reward lies between the smallest (0) and the largest (1); NaN where all are equal."""
-        mu = self.instance.mu
-        least, most = mu.min(), mu.max()
-        return (mu - least) / (most - least) if most > least else np.full(len(mu), np.nan)
+        """Where each arm lies between the worst (0) and the best (1), safe or not; NaN where all are equal."""
+        least, most = self.worth.min(), self.worth.max()
+        return (self.worth - least) / (most - least) if most > least else np.full(len(self.worth), np.nan)
 
 
 def truth_of(design: Design, scenario: Scenario) -> Truth:
     """What is true of a scenario's arms by the limits of a design."""
     instance = scenario.fitted(design.arms, design.alpha, design.risks).instance
     control = None if design.control is None else design.arms.index(design.control)
-    return Truth(instance, design.rewarded, design.least_reward, control)
+    lowest = any(getattr(rule, "lowest", False) for rule in (*design.stop, design.select))
+    return Truth(instance, design.rewarded, lowest, design.least_reward, control)

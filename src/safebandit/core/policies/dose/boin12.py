@@ -67,6 +67,10 @@ class Boin12(NamedTuple):
         return True
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return ("reward",)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose; its desirability is its index."""
         return (*KNOWN, "chance below wanted")

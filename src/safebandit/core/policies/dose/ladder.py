@@ -101,7 +101,7 @@ def optimal_boundaries(target: float, safe: float, toxic: float) -> tuple[float,
     `target`, `safe` or `toxic` with equal chance (Liu and Yuan 2015).
 
     >>> [round(rate, 3) for rate in optimal_boundaries(0.3, 0.18, 0.42)]
-    [0.236, 0.358]
+    [0.236, 0.359]
     """
     escalate = math.log((1 - safe) / (1 - target)) / math.log(target * (1 - safe) / (safe * (1 - target)))
     deescalate = math.log((1 - target) / (1 - toxic)) / math.log(toxic * (1 - target) / (target * (1 - toxic)))

@@ -13,7 +13,7 @@ import math
 from typing import Any, NamedTuple
 
 from safebandit.core.arms import RISKS, Seen, State, quantity, write
-from safebandit.core.bernoulli import binomial_tail
+from safebandit.core.bernoulli import beta_below
 from safebandit.core.dispatch import inlined
 from safebandit.core.policies.dose.ladder import (
     KNOWN,
@@ -123,31 +123,6 @@ def _mass_words(decision: Decision, what: str) -> str:
     present = present_dose(decision)
     up, stay, down = (decision.own[name][present] for name in MASSES)
     return f"{what} {up:.4g} to escalate, {stay:.4g} to stay, {down:.4g} to de-escalate"
-
-
-@inlined
-def beta_below(a: float, b: float, x: float) -> float:
-    """P(Beta(a, b) <= x), for any positive a and b.
-
-    >>> round(beta_below(2.0, 3.0, 0.5), 6), round(beta_below(0.5, 0.5, 0.5), 6)
-    (0.6875, 0.5)
-    """
-    if x <= 0.0 or x >= 1.0:
-        return 0.0 if x <= 0.0 else 1.0
-    # The recurrences I(a, b) = I(a+1, b) + x^a (1-x)^b / (a B(a, b)), and in b alike, lead to a and b above 1.
-    added = 0.0
-    if a < 1.0:
-        added += math.exp(a * math.log(x) + b * math.log1p(-x) - _log_beta(a, b)) / a
-        a += 1.0
-    if b < 1.0:
-        added -= math.exp(a * math.log(x) + b * math.log1p(-x) - _log_beta(a, b)) / b
-        b += 1.0
-    return min(1.0, max(0.0, added + binomial_tail(a, a + b - 1.0, x)))
-
-
-@inlined
-def _log_beta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 @inlined

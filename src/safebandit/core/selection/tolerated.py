@@ -40,6 +40,10 @@ class Isotonic(NamedTuple):
     confidence: float = 0.95
     least: int = 3
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("order",)
+
     def completed(self, design: Any) -> Isotonic:
         check_one_risk(self, design)
         return self._replace(target=_target(self, design))
@@ -83,6 +87,10 @@ class Utility(NamedTuple):
     confidence: float = 0.95
     reward_confidence: float = 0.9
     least: int = 3
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("order", "reward")
 
     def completed(self, design: Any) -> Utility:
         check_one_risk(self, design)
