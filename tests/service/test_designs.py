@@ -88,6 +88,7 @@ def test_the_client_takes_a_design(served):
         assert trial.overview()["stopped"]["rule"] == "too-many-harms"
         with pytest.raises(StoppedError, match="has stopped by its design"):
             trial.ask("p5")
+        assert trial.explain().why == "the trial has stopped, by the rule too-many-harms"
         other = client.create(f"dose-{next(NAMES)}", design="equal:units=3,alpha=.3", arms=ARMS)
         other.amend(design={"units": 6}, reason="the board")
         assert other.overview()["design"]["units"] == 6
@@ -119,6 +120,21 @@ def test_the_page_shows_what_would_stop_the_trial_and_then_the_selection(served)
     assert "too-many-harms" not in seen["operator"]
     assert 'id="amend"' not in seen["admin"]
     assert 'id="close"' in seen["admin"]
+
+
+def test_a_trial_without_rewards_asks_for_none_on_its_page(served):
+    path = create(served, design={**DESIGN.to_dict(), "rewarded": False, "select": "none"})
+    served.post(f"{path}/units", {"unit": "p1"})
+    page = served.get(path.removeprefix("/v1"), role="admin")
+    assert page.status_code == 200
+    assert 'id="tell-risk_0"' in page.text
+    assert 'id="tell-reward"' not in page.text
+    assert '<td class="missing" data-label="waits for">risk</td>' in page.text
+    refused = served.post(f"{path}/outcomes", {"unit": "p1", "reward": 1, "risk": 0})
+    assert refused.status_code == 422
+    assert "units of this trial have no reward" in refused.json()["message"]
+    assert served.post(f"{path}/outcomes", {"unit": "p1", "risk": 0}).status_code == 201
+    assert served.get(path).json()["pending"] == 0
 
 
 def test_a_trial_by_a_design_file_from_the_page(served):

@@ -204,6 +204,7 @@ def _explain_now(seen: Mapping[str, Any]) -> Explained:
     why = (
         seen["holding"]
         or seen["waiting"]
+        or (seen["stopped"] and f"the trial has stopped, by the rule {seen['stopped']['rule']}")
         or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"
     )
     return Explained(

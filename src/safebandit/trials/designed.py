@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from safebandit.errors import SafebanditError, TrialError
 from safebandit.trials.design import USUAL, Design
+from safebandit.trials.events import canonical
 
 if TYPE_CHECKING:
     from safebandit.trials.settings import Settings
@@ -35,6 +38,16 @@ def _from_document(document: Mapping[str, Any]) -> Design:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as problem:
         raise TrialError(f"the design cannot be read: {problem}") from None
+
+
+def kept_design(document: Any) -> Design:
+    """The design of settings that are kept: read for every list of trials, and so remembered."""
+    return _kept_design(canonical(document))
+
+
+@functools.lru_cache(maxsize=256)
+def _kept_design(text: str) -> Design:
+    return Design.from_dict(json.loads(text))
 
 
 def read_changes(design: Any, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,14 @@ from safebandit.names import find_name, read_name
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, write_alpha
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.design import Design
-from safebandit.trials.designed import amended_design, check_settings, read_changes, read_design, settings_of
+from safebandit.trials.designed import (
+    amended_design,
+    check_settings,
+    kept_design,
+    read_changes,
+    read_design,
+    settings_of,
+)
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
     check_cap,
@@ -239,7 +246,7 @@ class Settings:
         values: dict[str, Any]
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         if "design" in values:
-            values["design"] = Design.from_dict(values["design"])
+            values["design"] = kept_design(values["design"])
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
         return cls(limits=limits, **values)
 
