@@ -35,7 +35,7 @@ DESIGNS = {
     ),
     "CRM, 36 units": Played("crm:target=.3,cohort=3,units=36", RISKS, None, 5.0, "dfcrm: 111 s"),
     "RAR, 2,000 units, 18 looks": Played(
-        "rar:units=2000,burn_in=400,looks=300..2000..100,floor=.2,soften=.5,superiority=.99,inferiority=.01,"
+        "rar:units=2000,burn_in=400,looks=300..2000/100,floor=.2,soften=.5,superiority=.99,inferiority=.99,"
         "equivalence=.9,difference=.05,lowest=true",
         (0.25, 0.25, 0.25), None, 15.0, "adaptr: 231 to 418 s",
     ),
