@@ -181,7 +181,7 @@ class Design:
         plain["alpha"] = write_alpha(plain_alpha(self.limits))
         plain["stop"] = [write_rule(rule, self) for rule in self.stop]
         plain["select"] = write_rule(self.select, self)
-        return {key: value for key, value in plain.items() if key not in _USUAL or value != _USUAL[key]}
+        return {key: value for key, value in plain.items() if key not in USUAL or value != USUAL[key]}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, beside: Sequence[str] = ()) -> Design:
@@ -219,7 +219,7 @@ class Design:
 
 
 # What `to_dict` leaves out. What follows from other fields is always written.
-_USUAL: dict[str, Any] = {
+USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
 }  # fmt: skip
