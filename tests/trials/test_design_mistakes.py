@@ -24,6 +24,7 @@ MISTAKES = {
     "exclusion upwards on unordered arms": (lambda: design(upwards=True), "upwards", "say ordered = true"),
     "more steps than doses": (lambda: design(ordered=True, steps=3), "steps", "and 2, the levels above the lowest arm"),
     "known_below without steps": (lambda: design(known_below=3), "known_below", "this design has no steps, got 3"),
+    "climb without steps": (lambda: design(climb=0.5), "climb", "this design has no steps, got 0.5; say steps = 1, or"),
     "a control that is no arm": (
         lambda: design(control="hihg"),
         "control",
