@@ -186,6 +186,10 @@ def test_fitted_takes_the_design_s_names_and_alpha():
             'scenario "x" must have the risks of the design (tox, nausea), got 1; give nu a row for each',
         ),
         (lambda: sb.random_scenarios("rissing", 3), 'did you mean "rising"?'),
+        (
+            lambda: sb.random_scenarios("pseudo-uniform:arms=60,target=0.9", 1, seed=1),
+            "in 20,000 tries; take fewer arms",
+        ),
         (lambda: sb.random_scenarios("rising", 0), "count must lie between 1 and 10,000, got 0"),
         (lambda: sb.random_scenarios("rising:nu=0.6..0.1", 2), "nu must run from the smaller number to the larger"),
         (lambda: sb.random_scenarios("rising:nu=0.6", 2), "nu must be a range such as 0..0.6, got '0.6'"),

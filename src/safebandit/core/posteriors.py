@@ -29,6 +29,8 @@ from safebandit.core.dispatch import compiled, inlined
 # How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
 REACH = 6.0
 PANEL = 3.0
+# So many arms are few: with more, panels are narrower.
+FEW = 4
 # How many places a panel has, where they are on [-1, 1], and their weights.
 PLACES = 10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
@@ -68,16 +70,18 @@ class Laws(NamedTuple):
 def _laws(plays: Numbers, ones: Numbers) -> Laws:
     count = plays.size
     laws = Laws(
-        ones + 1.0, plays - ones + 1.0, np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+        np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count)
     )  # fmt: skip
     for k in range(count):
+        laws.a[k], laws.b[k] = ones[k] + 1.0, plays[k] - ones[k] + 1.0
         p, q = 2.0 * laws.a[k] - 1.0, 2.0 * laws.b[k] - 1.0
         mode = math.atan2(math.sqrt(p), math.sqrt(q))
         laws.peak[k] = 0.5 * (p * math.log(p / (p + q)) + q * math.log(q / (p + q)))
         # The logarithm of the density is concave, nowhere less bent than by the square of this.
         bent = math.sqrt(p) + math.sqrt(q)
         laws.first[k], laws.last[k] = max(0.0, mode - REACH / bent), min(_QUARTER, mode + REACH / bent)
-        laws.step[k] = PANEL / bent
+        # The largest of many varies less than each of them.
+        laws.step[k] = PANEL / bent * min(1.0, math.sqrt(FEW / count))
     return laws
 
 
@@ -101,9 +105,10 @@ def _panels(laws: Laws, shift: float) -> tuple[Numbers, Numbers]:
         for kind in range(kinds):
             first[kind, k] = _moved(laws.first[k], -shift) if kind else laws.first[k]
             last[kind, k] = _moved(laws.last[k], -shift) if kind else laws.last[k]
-    most = 8 * kinds * count + 2
+    # Each law takes up its reach step by step, and may begin one panel more and end another.
+    most = (int(2.0 * REACH / PANEL * max(1.0, math.sqrt(count / FEW))) + 3) * kinds * count
     begin, width, size = np.empty(most), np.empty(most), 0
-    place = first.min()
+    place = 0.0
     while size < most:
         after, soonest, inside = math.inf, math.inf, False
         for kind in range(kinds):
@@ -181,7 +186,8 @@ def _add_up(laws: Laws, begin: Numbers, width: Numbers, shift: float, share: Num
             log_x[i], log_rest[i] = math.log(min(1.0, sine * sine + shift)), math.log(max(rest, _TINY))
         for k in range(count):
             a, b, peak = laws.a[k] - 1.0, laws.b[k] - 1.0, laws.peak[k]
-            running[:] = total[k]
+            for i in range(PLACES):
+                running[i] = total[k]
             for i in range(PLACES):
                 density = slope[i] * math.exp(a * log_x[i] + b * log_rest[i] - peak)
                 share[k, first + i] = _WEIGHTS[i] * density
@@ -194,29 +200,30 @@ def _add_up(laws: Laws, begin: Numbers, width: Numbers, shift: float, share: Num
 
 
 @compiled
-def chances_best(plays: Numbers, ones: Numbers, lowest: bool) -> Numbers:
-    """Of each arm the chance that its mean is the largest of all, or the smallest where the `lowest` is best.
+def chances_best(plays: Numbers, ones: Numbers) -> Numbers:
+    """Of each arm the chance that its mean is the largest of all.
 
-    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0]), False).round(6).tolist()
+    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0])).round(6).tolist()
     [0.333333, 0.666667]
     """
     tables = _tabulate(plays, ones, 0.0)
     count, size = tables.share.shape
-    best, worse = np.zeros(count), tables.below
-    if lowest:
-        worse = 1.0 - worse
+    best, before, after = np.zeros(count), np.ones((count, size)), np.ones(size)
     # The product over all others is that over the arms before times that over those after.
-    before, after = np.ones((count, size)), np.ones(size)
     for k in range(1, count):
         for i in range(size):
-            before[k, i] = before[k - 1, i] * worse[k - 1, i]
+            before[k, i] = before[k - 1, i] * tables.below[k - 1, i]
+    total = 0.0
     for k in range(count - 1, -1, -1):
+        chance = 0.0
         for i in range(size):
-            best[k] += tables.share[k, i] * before[k, i] * after[i]
-            after[i] *= worse[k, i]
+            chance += tables.share[k, i] * before[k, i] * after[i]
+            after[i] *= tables.below[k, i]
+        best[k] = max(0.0, chance)
+        total += best[k]
     for k in range(count):
-        best[k] = max(0.0, best[k])
-    return best / best.sum()
+        best[k] /= total
+    return best
 
 
 @compiled
@@ -230,28 +237,25 @@ def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
         return 0.0 if difference <= 0.0 else 1.0
     tables = _tabulate(plays, ones, difference)
     count, size = tables.share.shape
-    within = tables.below_moved - tables.below
-    chance, product = 0.0, np.empty(size)
+    chance = 0.0
     for k in range(count):
-        product[:] = tables.share[k]
-        for j in range(count):
-            if j != k:
-                for i in range(size):
-                    product[i] *= within[j, i]
-        chance += product.sum()
+        for i in range(size):
+            product = tables.share[k, i]
+            for j in range(count):
+                if j != k:
+                    product *= tables.below_moved[j, i] - tables.below[j, i]
+            chance += product
     return min(1.0, max(0.0, chance))
 
 
 @compiled
-def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float, lowest: bool) -> Numbers:
-    """Of each arm the chance that its mean is better than that of `arm` by more than `difference`: above it, or below
-    where the `lowest` is best; of that arm itself NaN.
+def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float) -> Numbers:
+    """Of each arm the chance that its mean is above that of `arm` by more than `difference`; of that arm itself NaN.
 
-    >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5, False).round(6).tolist()
+    >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5).round(6).tolist()
     [nan, 0.125]
     """
-    # The lowest mean is the largest of what is left to 1.
-    tables = _tabulate(plays, plays - ones if lowest else ones, min(abs(difference), 1.0))
+    tables = _tabulate(plays, ones, min(abs(difference), 1.0))
     below = tables.below if difference == 0.0 else tables.below_moved
     chances = np.zeros(plays.size)
     for k in range(plays.size):
@@ -267,7 +271,7 @@ def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float, l
 
 
 class Left(NamedTuple):
-    """The arms that are not dropped, and what is known of the compared quantity of each: plays and ones."""
+    """The arms that are not dropped; of each the plays whose compared quantity is known, and how many were good."""
 
     arms: Counts
     plays: Numbers
@@ -276,12 +280,17 @@ class Left(NamedTuple):
 
 @inlined
 def arms_left(state: State, lowest: bool) -> Left:
-    """The arms of a trial that are left to compare: by rewards, or by first risks where the `lowest` is best."""
+    """The arms of a trial that are left to compare, by rewards; or by first risks, where the `lowest` is best: then a
+    good play is one without harm, and the largest mean is again the best.
+    """
     count = 0
-    left = Left(np.empty(state.size, np.int64), np.empty(state.size), np.empty(state.size))
+    for k in range(state.size):
+        count += at(state.arms, k).dropped == 0
+    left, place = Left(np.empty(count, np.int64), np.empty(count), np.empty(count)), 0
     for k in range(state.size):
         if not at(state.arms, k).dropped:
             seen = quantity(state, k, 1 if lowest else REWARD)
-            left.arms[count], left.plays[count], left.ones[count] = k, seen.plays, seen.ones
-            count += 1
-    return Left(left.arms[:count], left.plays[:count], left.ones[:count])
+            left.arms[place], left.plays[place] = k, seen.plays
+            left.ones[place] = seen.plays - seen.ones if lowest else seen.ones
+            place += 1
+    return left

@@ -184,7 +184,8 @@ def rar(
 @named_design
 def safe(
     arms: Arms, *, policy: str | None = None, alpha: Alpha = None, units: int, cohort: int = 1, steps: int = 0,
-    ordered: bool | None = None, control: Any = None, least_reward: float | None = None, harm: float | None = None,
+    climb: float | None = None, ordered: bool | None = None, control: Any = None, least_reward: float | None = None,
+    harm: float | None = None,
     futility: float | None = None, enough: int | None = None, waits: bool | None = None,
     pending_cap: int | None = None, looks: Any = None, title: str = "", rewarded: bool = True, risks: Any = None,
 ) -> Design:  # fmt: skip
@@ -199,7 +200,7 @@ def safe(
     return Design(
         arms, _limit("safe", "alpha", alpha), policy, units, title=title, risks=risks, rewarded=rewarded,
         ordered=steps > 0 if ordered is None else ordered, control=control, least_reward=least_reward, cohort=cohort,
-        waits=waits, steps=steps, pending_cap=pending_cap, looks=looks,
+        waits=waits, steps=steps, climb=climb, pending_cap=pending_cap, looks=looks,
         stop=[*stop, *([] if enough is None else [_rule("enough", units=enough)])],
     )  # fmt: skip
 
