@@ -78,6 +78,8 @@ def test_a_file_has_its_folder_and_more_trials_are_added(file, tmp_path, command
     done = command("rerun", str(folder / "characteristics.parquet"), "--workers", "1")
     assert done.status == 0, done.err
     assert "identical, bit for bit" in done.out
+    done = command("show", str(folder / "characteristics.parquet"))
+    assert (done.status, "90 trials of every design" in done.out) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,13 @@ AnyFile = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
-def show(file: File, json: Json = False) -> None:
+def show(file: AnyFile, json: Json = False) -> None:
     """Print the summary of a saved result."""
+    from safebandit.studies.designs.saved import holds_characteristics
+
+    if holds_characteristics(file):
+        _show_designs(file, json)
+        return
     from safebandit.cli.show import print_json, print_result, say
     from safebandit.simulation.results import Result
 
@@ -93,6 +98,18 @@ def rerun(file: AnyFile, workers: Workers = None, dask: Dask = None) -> int:
         + ("identical, bit for bit" if same else "different")
     )
     return 0 if same else 1
+
+
+def _show_designs(file: Path, json: bool) -> None:
+    """Print the operating characteristics of designs from their file."""
+    from safebandit.cli.design_run import print_characteristics
+    from safebandit.studies.designs.results import Characteristics
+
+    found = Characteristics.load(file)
+    if json:
+        typer.echo(found.to_json())
+    else:
+        print_characteristics(found)
 
 
 def _rerun_designs(file: Path, workers: int | None, dask: str | None) -> int:
