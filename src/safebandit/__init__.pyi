@@ -117,6 +117,7 @@ from .problems import instance_by_name as instance_by_name
 from .problems.drawn import random_scenarios as random_scenarios
 from .problems.scenario import Scenario as Scenario
 from .problems.theory import bounds_of as bounds_of
+from .problems.three_plus_three import exact_three_plus_three as exact_three_plus_three
 from .service.client import Client as Client
 from .simulation.results import Result as Result
 from .simulation.simulate import extend as extend
