@@ -79,9 +79,11 @@ from .core.selection import Nothing as Nothing
 from .core.selection import Utility as Utility
 from .core.selection import select as select
 from .core.stopping import ArmFutility as ArmFutility
+from .core.stopping import ArmFutilityE as ArmFutilityE
 from .core.stopping import ArmHarm as ArmHarm
 from .core.stopping import ArmHarmE as ArmHarmE
 from .core.stopping import Behind as Behind
+from .core.stopping import BehindE as BehindE
 from .core.stopping import Enough as Enough
 from .core.stopping import Equivalence as Equivalence
 from .core.stopping import Futility as Futility

@@ -11,6 +11,7 @@
     │       ├── DesignError       a design that contradicts itself, or a design file that cannot be read
     │       ├── NotFoundError     a trial, unit or event that is not in the record
     │       └── ConflictError     what contradicts the record: another outcome, a trial that is closed
+    │           └── StoppedError      an arm is asked for in a trial that its design has stopped
     ├── ExecutorError     an executor or a cluster that cannot be reached, or lost its workers
     ├── RecordError       a database or a service that cannot be opened, read or written, or is of another version
     │   └── DamagedError      a database whose bytes are not those that were written
@@ -75,6 +76,17 @@ class NotFoundError(TrialError):
 
 class ConflictError(TrialError):
     """What contradicts the record: another outcome, a trial that is closed."""
+
+
+class StoppedError(ConflictError):
+    """An arm is asked for in a trial that its design has stopped: by which rule, and what is selected.
+
+    `plain` says no more than that it has stopped, for those who are not to read results.
+    """
+
+    def __init__(self, plain: str, found: str = "") -> None:
+        super().__init__(f"{plain}; {found}" if found else plain)
+        self.plain = plain
 
 
 class RecordError(SafebanditError):

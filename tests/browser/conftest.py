@@ -7,6 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from safebandit.trials.design import Design
+from safebandit.trials.record import Settings
+
 from .chromium import ARGUMENTS, find_chromium
 from .serving import Service, serving
 
@@ -107,6 +110,19 @@ def hostile(service):
     service.create("hostile", HOSTILE, title="<b>bold</b>" + "y" * 180)
     for name in HOSTILE:
         service.ledger.ask("hostile", name, actor=name)
+    return service
+
+
+@pytest.fixture(scope="package")
+def designed(service):
+    """Two trials by a design: one between two looks, with an arm dropped, and one that has stopped."""
+    stop = ["arm-harm:confidence=.8,least=2", "too-many-harms:harms=3"]
+    design = Design(["low dose", "middle dose", "high dose"], 0.3, "docb", 12, cohort=2, title="Doses", stop=stop)
+    for name, risks in (("dosing", (1, 1, 0)), ("dosed", (1, 1, 0, 1))):
+        service.ledger.create(name, Settings.by_design(design, seed=7), actor="tests")
+        for n, risk in enumerate(risks):
+            service.ledger.ask(name, f"unit-{n + 1}", actor="tests")
+            service.ledger.tell(name, f"unit-{n + 1}", reward=1, risk=risk, actor="tests")
     return service
 
 

@@ -17,8 +17,9 @@ PAGES = {
     "admin": [
         "/", "/keys", "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
         "/trials/several/log/2", "/trials/several/arms", "/trials/several/units",
+        "/trials/dosing", "/trials/dosed",
     ],
-    "operator": ["/trials/played", "/trials/held"],
+    "operator": ["/trials/played", "/trials/held", "/trials/dosed"],
     "viewer": ["/trials/several"],
 }  # fmt: skip
 
@@ -31,7 +32,7 @@ def violations(page, width):
 
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("role", PAGES)
-def test_no_page_breaks_a_rule(visits, played, held, several, role, width):
+def test_no_page_breaks_a_rule(visits, played, held, several, designed, role, width):
     page = visits.new(role, width=width)
     found = {}
     for path in PAGES[role]:

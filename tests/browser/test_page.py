@@ -341,3 +341,21 @@ def test_several_risks_have_a_panel_and_a_field_each(visits, service):
     # Its text is there before its style is.
     page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_trial_by_a_design_shows_how_near_its_rules_are_and_then_what_is_selected(visits, designed):
+    page = visits.new("viewer", "/trials/dosing")
+    rows = page.locator("[data-part=design] tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("too-many-harms")
+    bar = rows.nth(1).get_by_role("img", name="67 % of the way")
+    whole, filled = (bar.locator(each).bounding_box()["width"] for each in (".way", ".gone-so-far"))
+    assert filled / whole == pytest.approx(2 / 3, abs=0.01)
+    expect(page.locator("[data-part=facts]")).to_contain_text("1 of 2 on middle dose")
+    expect(page.locator("[data-part=design] .note")).to_contain_text("the next is when 4 units are settled; 3 are.")
+    page.goto("/trials/dosed")
+    expect(page.locator("#banner")).to_contain_text("Stopped by the design: too-many-harms")
+    expect(page.locator("#banner")).to_contain_text("Selected: no arm")
+    desk = visits.new("operator", "/trials/dosed")
+    expect(desk.locator("#banner")).to_contain_text("Stopped by the design")
+    assert "too-many-harms" not in desk.content()

@@ -14,6 +14,8 @@ VALUES = {
     "--risks": "tox", "--data": "past.csv", "--columns": "arm=dose", "--missing-risk": "drop", "--alpha": ".3",
     "--data-missing-risk": "drop", "--seed": "1", "--workers": "1", "--dask": "local", "--out": "out",
     "--prior": "ordered", "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
+    "--design": "dose.toml", "--policy": "docb", "--pending-cap": "2", "--lost": "harm", "--title": "Doses",
+    "--ids": "P-[0-9]", "--units": "9", "--add": "c",
 }  # fmt: skip
 MEANS, NAMED, DATA = "--mu --nu", "--instance", "--data"
 # What is given, and which flags it refuses.
@@ -35,6 +37,10 @@ REFUSED = {
     },
     "arena": {"--list": "--seed --workers --dask --out --json"},
     "paper": {"--list": "--seed --workers --dask --out"},
+    "trial new t": {
+        "--design": "--alpha --risks --policy --pending-cap --delay --lost --title --ids --units",
+    },
+    "trial amend t --reason why": {"--design": "--alpha --policy --pending-cap --ids --add"},
     "trial rehearse t": {
         NAMED: f"--mu --nu --correlation --risks {DATA} --columns --data-missing-risk",
         MEANS: f"{NAMED} --risks {DATA} --columns --data-missing-risk",

@@ -537,3 +537,81 @@ def test_a_rehearsal_of_a_null_marks_no_arm_and_one_run_has_no_standard_error(kn
     )
     other = knee("rehearse", "knee", "--mu", ".3,.4,.5", *small, "--times", "2")
     assert "plays of high (best)" in other.out
+
+
+DOSES = """
+arms = ["low", "mid", "high"]
+alpha = 0.3
+policy = "docb"
+units = 12
+cohort = 2
+
+[stop.arm-harm]
+confidence = 0.8
+least = 2
+
+[stop.too-many-harms]
+harms = 3
+"""
+
+
+def test_a_trial_by_a_design_file_stops_and_says_so(desk):
+    (desk.folder / "dose.toml").write_text(DOSES)
+    created = desk("new", "dose", "--design", "dose.toml", "--seed", "7")
+    assert (created.status, created.err) == (0, "")
+    for unit, risk in (("p1", "1"), ("p2", "1"), ("p3", "0")):
+        desk("ask", "dose", unit)
+        desk("tell", "dose", unit, "--reward", "1", "--risk", risk)
+    so_far = desk("status", "dose").out
+    assert "by a design: at most 12 units; cohort on mid: 1 of 2 units; next look at 4 settled units, now 3" in so_far
+    assert "dropped: low" in so_far
+    (line,) = [line.split() for line in so_far.splitlines() if line.startswith("too-many-harms")]
+    assert line[-3:] == ["2", "3", "-"]
+    assert desk("ask", "dose", "p4").err == "unit 2 of 2 of the cohort on mid\n"
+    waiting = desk("ask", "dose", "p5")
+    assert (waiting.status, waiting.out) == (3, "")
+    assert "waiting: the cohort on mid waits for 1 outcome before" in waiting.err
+    desk("tell", "dose", "p4", "--reward", "1", "--risk", "1")
+    refused = desk("ask", "dose", "p5")
+    assert refused.status == 2
+    assert "has stopped by its design: no more units are given arms; by the rule too-many-harms" in refused.err
+    stopped = desk("status", "dose").out
+    assert "stopped in event 12, by the rule too-many-harms: 3 harms in all (3 stop the trial)" in stopped
+    assert "selected: no arm" in stopped
+    assert "stopped" in desk("list").out
+    desk("correct", "dose", "p4", "--risk", "0", "--reason", "another unit's")
+    assert "selected: mid (since event 14, after the stop)" in desk("status", "dose").out
+    assert "mid in the place of no arm, because of event 13, after the stop" in desk("log", "dose").out
+    assert desk("verify", "dose").status == 0
+    found = json.loads(desk("status", "dose", "--json").out)
+    assert (found["stopped"]["rule"], found["selected"], found["design"]["units"]) == ("too-many-harms", "mid", 12)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--design", "none.toml"], "No such file or directory: none.toml"),
+        (["--design", "bad.toml"], "bad.toml, line 2, unit: a design has no key"),
+        (["--design", "dose.toml", "--arms", "a,b"], "dose.toml has its arms: leave --arms out"),
+        (["--design", "boin:target=.3"], "or a design by name with --arms"),
+        (["--design", "bion:target=.3", "--arms", "a,b"], 'unknown design "bion"; did you mean "boin"'),
+        (["--arms", "a,b"], "a trial needs --arms and --alpha, or a --design that says them"),
+    ],
+)
+def test_a_design_that_cannot_be_read_makes_no_trial(desk, flags, said):
+    (desk.folder / "dose.toml").write_text(DOSES)
+    (desk.folder / "bad.toml").write_text('arms = ["a"]\nunit = 3\n')
+    refused = desk("new", "dose", *flags)
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert said in refused.err
+    assert not (desk.folder / "trials.db").exists()
+
+
+def test_a_design_is_amended_by_another_file(desk):
+    (desk.folder / "dose.toml").write_text(DOSES)
+    desk("new", "dose", "--design", "dose.toml", "--seed", "7")
+    (desk.folder / "longer.toml").write_text(DOSES.replace("units = 12", "units = 20"))
+    assert desk("amend", "dose", "--design", "longer.toml", "--reason", "the board").status == 0
+    assert events("dose")[-1].content["changes"] == {"design": {"units": 20}}
+    assert "the board" in desk("log", "dose").out
+    assert "by `safebandit design run`" in desk("rehearse", "dose", "--mu", ".1,.2,.3", "--nu", ".1,.2,.3").err

@@ -233,7 +233,7 @@ def test_an_overview_draws_no_number_of_the_trial(served, monkeypatch):
 
     monkeypatch.setattr(Allocator, "consider", noted)
     assert served.get(path, role="auditor").status_code == 200
-    assert aside == [{"aside": state.decisions + 1}]
+    assert [named["aside"] for named in aside] == [state.decisions + 1]
     drawn, shown = consider(state.allocator, state.round), consider(state.allocator, state.round, **aside[0])
     assert (drawn.indices != shown.indices).any()
     assert state.allocator.decide(state.round).indices.tolist() == drawn.indices.tolist()

@@ -142,6 +142,7 @@ MISTAKES = {
         "cohorts",
         'a design has no key "cohorts"; did you mean "cohort"?',
     ),
+    "a list": (lambda: sb.Design.from_dict([1]), "", "a design is a table of its keys, got [1]"),
     "no units": (lambda: sb.Design.from_dict({"arms": 2, "alpha": 0.3}), "", "a design needs units; add units = 36"),
     "too many units": (lambda: design(units=10**8), "units", "must lie between 1 and 10,000,000, got 100000000"),
     "no arms": (lambda: design(arms=[]), "arms", "a design needs at least one arm, got none"),

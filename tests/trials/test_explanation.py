@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import safebandit as sb
+from safebandit.core.conduct import FREE
 from safebandit.core.policies import Decision
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.explanation import apart, explain_decision, gate_words, reason_of
@@ -22,7 +23,8 @@ def decision(k, indices=(math.nan,) * 3, *, permissible=(True,) * 3, bounds=(0.1
 
 def views(policy, found, alpha=0.2):
     memory = Allocator(ARMS, (alpha,), sb.docb(), risks=("risk",), seed=1).memory
-    return explain_decision(policy, found, memory, 1, (alpha,)).arms
+    reason = reason_of(policy, found, (alpha,), ("risk",))
+    return explain_decision(policy, found, memory, 1, (alpha,), reason=reason, bars=[FREE] * len(ARMS)).arms
 
 
 @pytest.mark.parametrize("policy", ["docb", "bwcr"])
@@ -70,7 +72,7 @@ def test_an_arm_that_a_mixture_draws_is_not_called_one_of_the_permissible():
 
 def test_risk_indices_have_their_own_names():
     found = decision(0, (0.5, 0.4, 0.3), permissible=(True, False, True), bounds=(0.1, 0.3, 0.2))
-    setup = {"limits": (0.2,), "risks": ("risk",), "available": True}
+    setup = {"limits": (0.2,), "risks": ("risk",), "bar": FREE}
     pess = sb.pess(safe_arm=0, safe_risk=0.1)
     assert gate_words(pess, 0, found, **setup) == "permissible: known risk 0.1 is at most alpha 0.2"
     assert gate_words(pess, 1, found, **setup) == "not permissible: upper risk index 0.3 is above alpha 0.2"
@@ -98,7 +100,7 @@ def test_a_gate_that_the_last_digits_of_its_index_contradict_is_not_explained_by
     if harmed.risk_index <= 0.2 and not harmed.permissible:
         assert harmed.why == "not permissible: lower risk index 0.2 is not within alpha 0.2, by the last digits"
     near = decision(0, (0.5, 0.4, 0.3), permissible=(True, False, True), bounds=(0.2 + 1e-12, 0.2 - 1e-12, math.nan))
-    setup = {"limits": (0.2,), "risks": ("risk",), "available": True}
+    setup = {"limits": (0.2,), "risks": ("risk",), "bar": FREE}
     assert gate_words(sb.docb(), 0, near, **setup) == "permissible: lower risk index 0.2 is at most alpha 0.2"
     assert "is above" not in views(sb.docb(), near)[1].why
     assert gate_words(sb.docb(), 2, near, **setup) == "permissible by the policy's own rule"

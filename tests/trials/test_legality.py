@@ -6,6 +6,7 @@ from safebandit import Trial
 from safebandit.errors import TrialError
 from safebandit.trials import events
 from safebandit.trials.descriptions import describe
+from safebandit.trials.design import Design
 from safebandit.trials.events import Event, canonical, hash_of
 from safebandit.trials.replay import Replay
 
@@ -152,6 +153,67 @@ def _at_once(log):
 def _recount(log):
     asked = log[-1].content
     return {key: asked[key] for key in ("software", "formulas", "stream")}
+
+
+@pytest.fixture(scope="module")
+def designed():
+    """By a design: event 6 drops an arm, event 11 stops the trial, and a correction changes the selection."""
+    rules = ["arm-harm:confidence=.8,least=2", "too-many-harms:harms=3"]
+    trial = Trial(Design(ARMS, 0.3, "docb", units=9, cohort=2, stop=rules), seed=7, name="knee", actor="Ada")
+    for unit, risk in (("p1", 1), ("p2", 1), ("p3", 0), ("p4", 1)):
+        trial.ask(unit)
+        trial.tell(unit, reward=1, risk=risk)
+    trial.correct("p4", risk=0, reason="another unit's")
+    return trial.log
+
+
+def without(log, *kinds):
+    return [event for event in log if event.kind not in kinds]
+
+
+def test_a_log_by_a_design_holds(designed):
+    assert [event.kind for event in designed] == [
+        "created", "asked", "told", "asked", "told", "dropped", "asked", "told", "asked", "told", "stopped",
+        "corrected", "selected",
+    ]  # fmt: skip
+    assert problem(designed) is None
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (lambda log: without(log, "dropped"), "event 6 is not the one that must follow: the trial writes that an arm"),
+        (lambda log: without(log, "stopped"), "event 11 is not the one that must follow: the trial writes that the"),
+        (lambda log: without(log, "stopped", "corrected", "selected"), "the log lacks its end: that the trial stops"),
+        (lambda log: without(log, "selected"), "the log lacks its end: that another arm is selected"),
+        (lambda log: changed(log, "dropped", arm="low"), "when they are measured again: arm differ"),
+        (lambda log: changed(log, "dropped", measure=0.9), "measure differ"),
+        (lambda log: changed(log, "dropped", {"actor": "Ada"}), "is written by the software, not by 'Ada'"),
+        (lambda log: changed(log, "stopped", rule="harm"), "rule differ"),
+        (lambda log: changed(log, "stopped", why="because"), "why differ"),
+        (lambda log: changed(log, "stopped", measures=[]), "measures differ"),
+        (lambda log: changed(log, "stopped", selected="placebo"), "selected differ"),
+        (lambda log: changed(log, "stopped", formulas="0" * 16, selected="placebo"), "it was decided by formulas 0000"),
+        (lambda log: changed(log, "selected", because_of=3), "because_of differ"),
+        (lambda log: [*log[:3], log[5], *log[3:]], "an event of the kind 'dropped' cannot be there"),
+        (lambda log: [*log[:3], log[10]], "an event of the kind 'stopped' cannot be there"),
+        (lambda log: [*log, log[-1]], "an event of the kind 'selected' cannot be there"),
+        (lambda log: [*log, log[1]._replace(body=canonical({**log[1].content, "unit": "p5"}))], "has stopped by its"),
+        (lambda log: added(log, "resumed", reason="go on"), "has stopped by its design, and stays so"),
+        (lambda log: settings(log, alpha=0.4), "limits of a trial must be what its design says"),
+        (lambda log: settings(log, design=_other_design(log, units=0)), "units must lie between 1"),
+        (lambda log: settings(log, design=_other_design(log, arms=["low", "high"])), "arms of a trial must be what"),
+        (lambda log: settings(log, design="docb"), "event 1 cannot be replayed"),
+    ],
+)  # fmt: skip
+def test_what_a_design_gives_cannot_be_forged(designed, forge, said):
+    found = problem(forge(designed))
+    assert found is not None
+    assert said in found
+
+
+def _other_design(log, **values):
+    return {**log[0].content["settings"]["design"], **values}
 
 
 def test_a_clock_that_is_not_believed_says_so(monkeypatch):

@@ -71,6 +71,11 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     ),
     "design calibrate": (*_OF_TEXTS, _ONE_DESIGN, Needs(("write",), (("file",),))),
     "design tune": (*_OF_TEXTS, _ONE_DESIGN),
+    # A design says them.
+    "trial new": (
+        Without(("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units"), ("design",)),
+    ),
+    "trial amend": (Without(("alpha", "policy", "pending_cap", "ids", "add"), ("design",)),),
     "trial rehearse": (
         *_SOURCES,
         _OF_MEANS,
@@ -108,7 +113,9 @@ class Command(TyperCommand):
                 continue
             if isinstance(rule, Without) and set(rule.given) <= set(given):
                 others = " and ".join(typed[name] for name in rule.given)
-                into = "; write it into the file" if {"study", "file"} & set(rule.given) else "; leave one of them out"
+                into = "; leave one of them out"
+                if {"study", "file", "design"} & set(rule.given):
+                    into = f"; write it into the {'design' if 'design' in rule.given else 'file'}"
                 return f"{typed[flag]} cannot be used together with {others}{into}"
             if isinstance(rule, Needs) and not any(set(needed) <= set(given) for needed in rule.sets):
                 ways = " or ".join(" and ".join(typed[name] for name in needed) for needed in rule.sets)

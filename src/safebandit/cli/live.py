@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,6 +77,20 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise TrialError(f'--risk must be numbers, or name=number for each risk, got "{text}"') from None
+
+
+def read_design_flag(given: str, arms: bool = False) -> Any:
+    """What --design names: a file, or a design by its text, which has its arms from --arms."""
+    from safebandit.trials.design_file import read_design_file
+
+    path = Path(given)
+    if path.suffix != ".toml" and not path.is_file():
+        if arms:
+            return given
+        raise TrialError(f'--design is a design file such as dose.toml, or a design by name with --arms, got "{given}"')
+    if arms:
+        raise TrialError(f"--arms is for a design by name; {path.name} has its arms: leave --arms out")
+    return read_design_file(path).design
 
 
 @contextlib.contextmanager

@@ -21,10 +21,12 @@ from safebandit.cli.live import (
     checked_actor,
     open_ledger,
     print_document,
+    read_design_flag,
     read_risk,
 )
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
+from safebandit.errors import TrialError
 
 Unit = Annotated[str, typer.Argument(help="The unit's id, any text of yours: it is the same unit whenever it is used.")]
 Reward = Annotated[float | None, typer.Option(help="Its reward, in [0, 1].")]
@@ -44,8 +46,12 @@ Ids = typer.Option(help="A pattern that the id of a new unit must match, such as
 
 def new(
     name: Annotated[str, typer.Argument(help="The trial's name: letters, digits, dots, dashes, underscores.")],
-    arms: Annotated[str, typer.Option(help="Names of the arms, separated by commas.")],
-    alpha: Annotated[str, Alpha],
+    arms: Annotated[str | None, typer.Option(help="Names of the arms, separated by commas.")] = None,
+    alpha: Annotated[str | None, Alpha] = None,
+    design: Annotated[
+        str | None,
+        typer.Option(help="A design file (.toml), or a design by name with --arms: boin:target=.25,units=30."),
+    ] = None,
     risks: Annotated[str | None, typer.Option(help="Names of the risks, separated by commas.")] = None,
     policy: Policy = None,
     seed: Annotated[
@@ -69,11 +75,15 @@ def new(
     with live_packages("trial"):
         from safebandit.trials.concealment import concealed_settings
         from safebandit.trials.engine import warm_up
-        from safebandit.trials.settings import Settings
+        from safebandit.trials.settings import read_settings
         from safebandit.trials.texts import check_name
-    settings = Settings.read(
-        names(arms), one_or_more("alpha", alpha), risks=None if risks is None else names(risks),
-        policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost, title=title, ids=ids, units=units,
+    if design is None and (arms is None or alpha is None):
+        raise TrialError("a trial needs --arms and --alpha, or a --design that says them")
+    settings = read_settings(
+        None if arms is None else names(arms), alpha=None if alpha is None else one_or_more("alpha", alpha),
+        design=None if design is None else read_design_flag(design, arms is not None),
+        risks=None if risks is None else names(risks), policy=policy, seed=seed, pending_cap=pending_cap, delay=delay,
+        lost=lost, title=title, ids=ids, units=units,
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -86,7 +96,7 @@ def new(
         done_so = "created" if done.new else "there already, the same"
         cap = f"pending cap {settings.pending_cap}"
         typer.echo(f'{done_so} "{name}": {len(settings.arms)} arms, policy {settings.policy}, {cap}')
-    if pending_cap is None and delay == 0:
+    if design is None and pending_cap is None and delay == 0:
         typer.echo(
             "this cap fits outcomes that are known before the next unit arrives; if they come later, units will wait: "
             "say --delay, how many more arrive meanwhile, or --pending-cap (`trial amend` changes it)", err=True,
@@ -168,11 +178,14 @@ def amend(
         int | None, typer.Option(help="How many units of an arm may wait for their risk before any is known.")
     ] = None,
     ids: Annotated[str | None, Ids] = None,
+    design: Annotated[
+        str | None, typer.Option(help="A design file (.toml), in the place of the trial's design.")
+    ] = None,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
 ) -> None:
-    """Change alpha, policy, arms or rules from now on; what was decided before stands."""
+    """Change alpha, policy, arms, rules or the design from now on; what was decided before stands."""
     changes: dict[str, Any] = {
         "alpha": None if alpha is None else one_or_more("alpha", alpha),
         "policy": policy,
@@ -180,6 +193,7 @@ def amend(
         "withdraw": tuple(withdraw or ()),
         "pending_cap": pending_cap,
         "ids": ids,
+        "design": None if design is None else read_design_flag(design),
     }
     _write(db, actor, json, "amended", lambda ledger, who: ledger.amend(name, reason=reason, actor=who, **changes))
 

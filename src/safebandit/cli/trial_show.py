@@ -75,6 +75,7 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
         )  # fmt: skip
     print_plain(table)
     print_plain("95 %: the shortest credible interval of the mean, from a uniform prior")
+    _print_rules(found)
     for each in (each for each in found["expected"] if each["regret"] is not None):
         print_plain(
             f"theory, if the means were so: after {each['horizon']:,} units a regret of {each['regret']:.1f} and "
@@ -130,10 +131,42 @@ def _print_head(found: dict[str, Any]) -> None:
         f"{found['status']}, {found['units']:,} units, {found['pending']:,} pending{voided}; alpha {alpha}, policy "
         f"{found['policy']}, version {found['version']} of the settings"
     )
+    _print_progress(found)
     if found["holding"] is not None:
         print_plain(f"holds: {found['holding']}", style="bold red")
     if found["waiting"] is not None:
         print_plain(f"waits: {found['waiting']}", style="bold")
+
+
+def _print_progress(found: dict[str, Any]) -> None:
+    """How far a trial by a design is, and what it came to."""
+    so_far, stop = found["progress"], found["stopped"]
+    if so_far is None:
+        return
+    parts = [f"at most {so_far['most_units']:,} units"]
+    if so_far["cohort"] is not None:
+        cohort = so_far["cohort"]
+        parts.append(f"cohort on {cohort['arm']}: {cohort['given']} of {cohort['of']} units")
+    if so_far["next_look"] is not None:
+        parts.append(f"next look at {so_far['next_look']:,} settled units, now {so_far['settled']:,}")
+    if so_far["dropped"]:
+        parts.append(f"dropped: {', '.join(so_far['dropped'])}")
+    print_plain(f"by a design: {'; '.join(parts)}")
+    if stop is not None:
+        print_plain(f"stopped in event {stop['event']}, by the rule {stop['rule']}: {stop['why']}", style="bold")
+        late = "" if stop["selected_at"] == stop["event"] else f" (since event {stop['selected_at']}, after the stop)"
+        print_plain(f"selected: {found['selected'] or 'no arm'}{late}; {stop['why_selected']}", style="bold")
+
+
+def _print_rules(found: dict[str, Any]) -> None:
+    """Every stopping rule of a design, and how near it is."""
+    rules = found["progress"]["rules"] if found["progress"] else []
+    if not rules:
+        return
+    table = plain_table(["rule", "does", "measure", "reached at", "nearest arm"], right=("measure", "reached at"))
+    for rule in rules:
+        add(table, rule["name"], rule["word"], figure(rule["measure"]), figure(rule["level"]), rule["arm"] or "-")
+    print_plain(table)
 
 
 def _decision(ledger: Ledger, name: str, unit: str) -> tuple[Event, int | None]:

@@ -27,6 +27,8 @@ from safebandit.trials.texts import id_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from safebandit.trials.design import Design
+
 
 class Explained(NamedTuple):
     """Every arm's numbers now, or when a unit was given its arm: then `chosen` is that arm, and `why` says why.
@@ -80,17 +82,23 @@ class Client:
     def create(
         self,
         name: str,
-        arms: Sequence[str] | int,
-        alpha: float | Sequence[float],
+        arms: Sequence[str] | int | None = None,
+        alpha: float | Sequence[float] | None = None,
         policy: str | None = None,
         *,
+        design: Design | Mapping[str, Any] | str | None = None,
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units. Leave the seed out."""
-        listed = [str(k) for k in range(arms)] if isinstance(arms, int) else list(arms)
-        limits = alpha if isinstance(alpha, int | float) else list(alpha)
+        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units. Leave the seed out.
+
+        A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
+        """
+        listed = [str(k) for k in range(arms)] if isinstance(arms, int) else None if arms is None else list(arms)
+        limits = alpha if alpha is None or isinstance(alpha, int | float) else list(alpha)
         body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}
+        if design is not None:
+            body["design"] = design if isinstance(design, str | Mapping) else design.to_dict()
         self._connection.post("/v1/trials", body)
         return self.trial(name)
 
@@ -141,7 +149,7 @@ class LiveTrial:
         return self._write("voided", {"unit": id_text(id), "reason": reason})
 
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design` from now on."""
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
 
     def pause(self, *, reason: str) -> Receipt:
@@ -196,6 +204,7 @@ def _explain_now(seen: Mapping[str, Any]) -> Explained:
     why = (
         seen["holding"]
         or seen["waiting"]
+        or (seen["stopped"] and f"the trial has stopped, by the rule {seen['stopped']['rule']}")
         or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"
     )
     return Explained(

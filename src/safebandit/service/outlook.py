@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from safebandit.service.keys import Key
+from safebandit.trials.drafts import ENDED
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
 from safebandit.trials.record.past import units_shown
@@ -48,9 +49,12 @@ class Outlook:
         with self._ledger.reading() as connection:
             row = trial_row(connection, name)
         with as_written(f'the state of trial "{name}"'):
-            return self._mark_of(json.loads(row.state))
+            return self._mark_of(json.loads(row.state), row.number)
 
-    def _mark_of(self, state: dict[str, Any]) -> tuple[object, ...]:
+    def _mark_of(self, state: dict[str, Any], number: int) -> tuple[object, ...]:
+        if state["status"] in ENDED:
+            # Then all is shown at once.
+            return (number,)
         # A unit that is voided keeps its round; that a trial waits is shown at once, as a hold is.
         rounds = state["units"] + sum(state.get("voided", {}).values())
         stands = state["held_at"], state.get("waits_at")

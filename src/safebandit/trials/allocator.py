@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
-from safebandit.core.conduct import FREE, Conduct, plain_conduct
+from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
 from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, write_bars
-from safebandit.core.policies import Decision, Setup, prepare
+from safebandit.core.policies import WAIT, Decision, Setup, prepare
+from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.sources import formulas_hash
+from safebandit.trials.conduct_words import conduct_words, waiting_words
 from safebandit.trials.explanation import Explanation, explain_decision, reason_of
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
@@ -21,6 +23,9 @@ CHANCE_DRAWS = 1000
 
 # The answers of a decision that are no arm: HOLD, WAIT and DONE.
 ANSWERS = 3
+
+# A live trial's memory has one row.
+_ONLY_ROW = np.zeros(1, np.int64)
 
 # What is known of one play: the reward and every risk; None where it is not known.
 Outcome = tuple[float | None, ...]
@@ -75,7 +80,8 @@ class Allocator:
     """Arms, limits and a policy, with the compiled memory of what was seen.
 
     `places` are the arms' numbers in their trial, from 0: an arm's random numbers do not depend on the other arms.
-    `conduct` is how units are given arms around the policy; by default one after the other.
+    `conduct` is how units are given arms around the policy; by default one after the other. `units` is how many are
+    planned, where that is known.
     """
 
     def __init__(
@@ -104,20 +110,21 @@ class Allocator:
         self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits)
         self._kernels.begin(self.policy, self.memory)
 
-    def decide(self, t: int) -> Decision:
+    def decide(self, t: int, conduct: Conduct | None = None) -> Decision:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
         table = self.memory.table["value"]
         table[:] = np.nan
         counts = np.zeros(ANSWERS + len(self.arms), np.int64)
-        k, none = self._kernels.decide(self.policy, self._rules, self.memory, t, 1, counts)
+        rules = self._rules if conduct is None else conduct.packed()
+        k, none = self._kernels.decide(self.policy, rules, self.memory, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
             int(k), bool(none), saw[:, PERMISSIBLE] == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
-            self.arms,
+            self.arms, not np.isnan(saw[:, PERMISSIBLE]).all(),
         )  # fmt: skip
 
-    def consider(self, t: int, *, aside: int | None = None) -> Decision:
+    def consider(self, t: int, *, aside: int | None = None, conduct: Conduct | None = None) -> Decision:
         """The decision of round t and all numbers behind it; nothing changes.
 
         With `aside` it is made with random numbers of their own, as one of those that are drawn for the chances of
@@ -126,17 +133,36 @@ class Allocator:
         before = self.memory.streams.copy()
         if aside is not None:
             self.memory.streams[:] = trial_streams(self.seed, aside, 1).policy
-        decision = self.decide(t)
+        decision = self.decide(t, conduct)
         self.memory.streams[:] = before
         return decision
 
+    def judge(self, t: int, *, aside: int) -> Decision:
+        """What the policy itself says of every arm in round t, whether or not it is asked; nothing changes."""
+        alone = self.conduct._replace(cohort=1, waits=False, first=-1, burn_in=0)
+        return self.consider(t, aside=aside, conduct=alone)
+
+    def judged(self, decision: Decision, t: int, *, aside: int) -> Decision:
+        """A decision with what the policy says of every arm, where the trial's conduct decided instead of it."""
+        if decision.by_policy:
+            return decision
+        seen = self.judge(t, aside=aside)
+        return seen._replace(k=decision.k, none=decision.none, by_policy=False)
+
     def explain(self, t: int) -> Explanation:
         """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
-        decision = self.consider(t)
-        return explain_decision(self.policy, decision, self.memory, t, self.limits, self.risks)
+        decision = self.judged(self.consider(t), t, aside=t)
+        return explain_decision(
+            self.policy, decision, self.memory, t, self.limits, self.risks,
+            reason=self.reason_of(decision), bars=self.bars(),
+        )  # fmt: skip
 
     def reason_of(self, decision: Decision) -> str:
         """Why this arm, or why none, in words."""
+        if not decision.by_policy:
+            return conduct_words(self.conduct, self.course, decision.k, self.arms)
+        if decision.k == WAIT:
+            return waiting_words(self.arms, self.bars(), decision.permissible)
         return reason_of(self.policy, decision, self.limits, self.risks)
 
     def chances(self, t: int, number: int, decision: Decision | None = None) -> Chances:
@@ -146,14 +172,16 @@ class Allocator:
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
         tells = getattr(self.policy, "tells_chances", False)
-        if tells and decision is not None and decision.k >= 0 and not decision.none:
+        if tells and decision is not None and decision.by_policy and decision.k >= 0 and not decision.none:
             return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
+        saw = self.memory.table["value"]
+        saw[:] = np.nan
         _, none = self._kernels.decide(self.policy, self._rules, self.memory, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
-            if not none and tells:
+            if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
-                return Chances(tuple(self.memory.table["value"][:, CHANCE].tolist()), 0.0, 0)
+                return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
             self._kernels.decide(self.policy, self._rules, self.memory, t, CHANCE_DRAWS, counts)
@@ -194,6 +222,11 @@ class Allocator:
         """How the trial has gone so far, as `core/arms.py` says."""
         return {name: int(self.memory.courses[name][0]) for name in self.memory.courses.dtype.names or ()}
 
+    @property
+    def looks(self) -> int:
+        """How often it was time to look at the data."""
+        return int(self.memory.courses["looks"][0])
+
     def bars(self) -> list[int]:
         """What speaks against giving each arm now, as `core/conduct.py` says."""
         out = np.zeros(len(self.arms), np.int64)
@@ -201,8 +234,36 @@ class Allocator:
         return [int(each) for each in out]
 
     def available(self, k: int) -> bool:
-        """Whether arm k may be given now: not while too many of its units wait for their risk."""
+        """Whether nothing speaks against giving arm k now, such as too many of its units that wait for their risk."""
         return self.bars()[k] == FREE
+
+    def may_give(self, k: int) -> bool:
+        """Whether arm k can be what a decision gives now: a cohort that has begun goes on, whatever is pending."""
+        course, bar = self.course, self.bars()[k]
+        goes_on = 0 < course["cohort"] < self.conduct.cohort and k == course["last"]
+        begins = course["given"] == 0 and k == self.conduct.first
+        return bar == FREE or (bar != DROPPED and (goes_on or begins))
+
+    def drop(self, k: int, *, dropped: bool = True) -> None:
+        """Give arm k no more, for good."""
+        self.memory.arms["dropped"][0, k] = dropped
+
+    @property
+    def dropped(self) -> list[bool]:
+        """Of every arm, whether it was dropped."""
+        return [bool(each) for each in self.memory.arms["dropped"][0]]
+
+    def measure(self, rule: Any) -> list[float]:
+        """How near a stopping rule is, for every arm; NaN where it says nothing."""
+        found = np.full((1, len(self.arms)), np.nan)
+        kernels_for(rule).measure(rule, self.memory, _ONLY_ROW, found)
+        return [float(each) for each in found[0]]
+
+    def select(self, rule: Any) -> str | None:
+        """The arm that a selection rule selects now, if any."""
+        chosen = np.full(1, NONE_SELECTED, np.int64)
+        kernels_for(rule).select(rule, self.memory, _ONLY_ROW, chosen)
+        return None if chosen[0] == NONE_SELECTED else self.arms[int(chosen[0])]
 
     @property
     def position(self) -> Position:

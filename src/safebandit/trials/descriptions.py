@@ -11,7 +11,7 @@ from safebandit.trials.settings import Settings
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
-    "closed", "recounted",
+    "closed", "recounted", "dropped", "stopped", "selected",
 )  # fmt: skip
 
 # Of the database's own log.
@@ -41,11 +41,23 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
-        case "recounted":
-            text = f"all outcomes were counted anew, by safebandit {content['software']}"
+        case "recounted" | "dropped" | "stopped" | "selected":
+            text = _describe_own(event.kind, content)
         case _:
             text = content.get("reason", "")
     return text + _doubt(content)
+
+
+def _describe_own(kind: str, content: dict[str, Any]) -> str:
+    """What the software wrote of its own accord."""
+    if kind == "recounted":
+        return f"all outcomes were counted anew, by safebandit {content['software']}"
+    if kind == "dropped":
+        return f"{content['arm']} is given no more, by the rule {content['rule']}: {content['why']}"
+    if kind == "stopped":
+        return f"by the rule {content['rule']}: {content['why']}; selected: {content['selected'] or 'no arm'}"
+    before, after = (content[name] or "no arm" for name in ("before", "after"))
+    return f"{after} in the place of {before}, because of event {content['because_of']}, after the stop"
 
 
 def describe_registered(event: Event) -> str:
@@ -72,7 +84,8 @@ def _doubt(content: dict[str, Any]) -> str:
 
 def _describe_settings(settings: Settings) -> str:
     arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
-    return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}"
+    by = "" if settings.design is None else f", by a design of at most {settings.design.units} units"
+    return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}{by}"
 
 
 def _outcome(values: list[float | None], risks: tuple[str, ...]) -> str:
@@ -81,4 +94,6 @@ def _outcome(values: list[float | None], risks: tuple[str, ...]) -> str:
 
 
 def _plain(value: Any) -> str:
-    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+    return ", ".join(_plain(each) for each in value) if isinstance(value, list) else str(value)

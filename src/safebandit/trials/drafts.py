@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from safebandit.core.policies import WAIT, Decision
-from safebandit.errors import ConflictError, TrialError
+from safebandit.core.policies.interface import DONE
+from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
+from safebandit.trials.design import Design
+from safebandit.trials.designed import changed_fields
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
@@ -47,12 +50,15 @@ def ask(state: TrialState, unit: str, *, count_decision: bool = True) -> Draft:
     chances = allocator.chances(state.round, state.decisions + 1, decision)
     if count_decision:
         chances = chances.counting(decision.k)
+    # The next number's: the chances of this decision are drawn from its own.
+    decision = allocator.judged(decision, state.round, aside=state.decisions + 2)
     body = {
         "unit": unit,
         "round": state.round,
         "decision": state.decisions + 1,
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
         "none_permissible": decision.none,
+        **({"done": True} if decision.k == DONE else {}),
         **_grounds(state, decision, chances, before),
     }
     return Draft("asked" if decision.k >= 0 else "waiting" if decision.k == WAIT else "held", body)
@@ -65,14 +71,15 @@ def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Po
         name: {
             "permissible": bool(decision.permissible[i]),
             "available": allocator.available(i),
-            "reward_index": _number(decision.indices[i]),
-            "risk_index": [_number(bound) for bound in decision.bounds[i]],
+            "reward_index": plain_number(decision.indices[i]),
+            "risk_index": [plain_number(bound) for bound in decision.bounds[i]],
             "propensity": chances.arms[i],
         }
         for i, name in enumerate(allocator.arms)
     }
     own = {
-        column: dict(zip(allocator.arms, map(_number, values), strict=True)) for column, values in decision.own.items()
+        column: dict(zip(allocator.arms, map(plain_number, values), strict=True))
+        for column, values in decision.own.items()
     }
     return {
         "why": allocator.reason_of(decision),
@@ -99,7 +106,7 @@ def recount(state: TrialState) -> Draft:
 def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
     """What is news of a unit; None if all of it is known already. What contradicts the record is refused."""
     _check_not_void(unit)
-    told = read_outcome(unit.id, reward, risk, state.settings.risks)
+    told = _read_outcome(state, unit, reward, risk)
     names = outcome_names(state.settings.risks)
     for name, known, value in zip(names, unit.outcome, told, strict=True):
         if known is not None and value is not None and known != value:
@@ -119,7 +126,7 @@ def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str) 
     """Another outcome in the place of one that was told, or of what a unit given up was missing."""
     _check_not_void(unit)
     reason = check_text("reason", reason)
-    told = read_outcome(unit.id, reward, risk, state.settings.risks)
+    told = _read_outcome(state, unit, reward, risk)
     for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
         if value is not None and known is None and unit.lost_at is None:
             raise ConflictError(f"unit {unit.id!r} has no {name} yet; tell it, there is nothing to correct")
@@ -152,6 +159,14 @@ def void(state: TrialState, unit: Unit, reason: str) -> Draft | None:
     return Draft("voided", {"unit": unit.id, "reason": reason})
 
 
+def _read_outcome(state: TrialState, unit: Unit, reward: Any, risk: Any) -> list[float | None]:
+    if reward is not None and not state.settings.rewarded:
+        raise TrialError(
+            f"units of this trial have no reward, got {reward!r} for unit {unit.id!r}; tell its risk alone"
+        )
+    return read_outcome(unit.id, reward, risk, state.settings.risks)
+
+
 def _check_not_void(unit: Unit) -> None:
     if unit.voided_at is not None:
         raise ConflictError(f"unit {unit.id!r} was voided in event {unit.voided_at}, and counts as nothing")
@@ -159,9 +174,11 @@ def _check_not_void(unit: Unit) -> None:
 
 def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     """New settings from now on; what was decided before stands."""
-    if state.status == "closed":
-        raise ConflictError(f'trial "{state.name}" is closed; a closed trial cannot be amended')
+    if state.status in ENDED:
+        raise ConflictError(f'trial "{state.name}" is {state.status}; a {state.status} trial cannot be amended')
     reason = check_text("reason", reason)
+    if isinstance(changes.get("design"), Design) and state.settings.design is not None:
+        changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
     settings = state.settings.amended(**changes)
     # An alpha of 0 is a change too.
     asked = {key: value for key, value in changes.items() if value is not None and value not in ((), [])}
@@ -170,6 +187,8 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     return Draft("amended", {**body, "software": __version__, "formulas": formulas_hash()})
 
 
+# No arm is given any more, ever.
+ENDED = ("stopped", "closed")
 # What a request for another status writes, and the status then.
 STATUS_CHANGES = {"pause": ("paused", "paused"), "resume": ("resumed", "open"), "close": ("closed", "closed")}
 
@@ -184,6 +203,8 @@ def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
         return None
     if state.status == "closed":
         raise ConflictError(f'trial "{state.name}" is closed, and stays so')
+    if state.status == "stopped" and change != "close":
+        raise ConflictError(f'trial "{state.name}" has stopped by its design, and stays so; it can only be closed')
     return Draft(kind, {"reason": check_text("reason", reason)})
 
 
@@ -195,13 +216,24 @@ def check_id(state: TrialState, id: str) -> None:
 
 
 def check_open(state: TrialState) -> None:
-    """Refuse to give arms in a trial that is paused or closed."""
+    """Refuse to give arms in a trial that is paused, has stopped or is closed, or to more units than its design has."""
+    if state.status == "stopped" and state.stop is not None:
+        raise StoppedError(
+            f'trial "{state.name}" has stopped by its design: no more units are given arms',
+            f"by the rule {state.stop['rule']}; selected: {state.stop['selected'] or 'no arm'}",
+        )
     if state.status != "open":
         remedy = "resume it" if state.status == "paused" else "create another one"
         raise ConflictError(f'trial "{state.name}" is {state.status}: no units are given arms; {remedy}')
+    design = state.settings.design
+    if design is not None and state.units >= design.units:
+        raise ConflictError(
+            f'trial "{state.name}" has given arms to all {design.units} units of its design; it stops when all is '
+            "known of them"
+        )
 
 
-def _number(value: float) -> float | str | None:
+def plain_number(value: float) -> float | str | None:
     """A number as JSON can hold it: nothing for what does not exist, a word for infinity."""
     if math.isnan(value):
         return None

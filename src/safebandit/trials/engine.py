@@ -13,6 +13,7 @@ from safebandit.errors import ConflictError, DamagedError, TrialError
 from safebandit.trials import drafts
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.events import NO_ARM, Draft, kind_of, seal, stamp
+from safebandit.trials.looks import consequences, measured, selection
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
@@ -31,7 +32,9 @@ class Engine:
         self.store = store
 
     def create(self, *, actor: str) -> Receipt:
-        """Begin the trial."""
+        """Begin the trial; each rule of a design is measured once before, so that one that cannot be is refused."""
+        measured(self.state)
+        selection(self.state)
         return self.append(drafts.create(self.state.settings), actor)
 
     def ask(self, id: str | int, *, actor: str) -> Allocation:
@@ -98,6 +101,8 @@ class Engine:
         state.do(event.number, draft.kind, draft.body, self.store)
         state.hash, state.time = event.hash, event.time
         self.store.append(event)
+        for following in consequences(state, draft.kind):
+            self.append(following, SOFTWARE)
         return Receipt(event.number, True)
 
     def _unit(self, id: str | int) -> Unit:
@@ -134,4 +139,8 @@ def warm_up(settings: Settings) -> None:
     practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
     if practice.ask("1", actor=SOFTWARE).arm is not None:
-        practice.tell("1", reward=0.0, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)
+        reward = 0.0 if settings.rewarded else None
+        practice.tell("1", reward=reward, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)
+    if settings.design is not None:
+        measured(practice.state)
+        selection(practice.state)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import Memory
+from safebandit.core.conduct import DROPPED, FREE
 from safebandit.core.policies import WAIT, Decision, forbids, risk_word, why
 from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
+from safebandit.trials.conduct_words import BARS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,11 +110,13 @@ def explain_decision(
     t: int,
     limits: tuple[float, ...],
     risks: tuple[str, ...] = ONE_RISK,
+    *,
+    reason: str,
+    bars: Sequence[int],
 ) -> Explanation:
-    """Describe a decision of round t by what was known of the arms."""
+    """Describe a decision of round t by what was known of the arms; `bars` are what speaks against giving each."""
     k, arms, seen, names = decision.k, memory.arms[0], memory.quantities[0], decision.arms
     gate = _Gate(policy, decision, limits, risks)
-    reason = reason_of(policy, decision, limits, risks)
     views = tuple(
         ArmView(
             names[i],
@@ -125,7 +129,7 @@ def explain_decision(
             _number(decision.probabilities[i]),
             bool(decision.permissible[i]),
             i == k,
-            reason if i == k else _why_not(i, bool(arms["available"][i]), gate),
+            reason if i == k else _why_not(i, bars[i], gate),
             {name: _number(numbers[i]) for name, numbers in decision.own.items()},
         )
         for i in range(len(names))
@@ -151,25 +155,31 @@ def _why_none(gate: _Gate) -> str:
     return f"every arm has a {word} above its alpha (nearest: {nearest})"
 
 
-def _why_not(i: int, available: bool, gate: _Gate) -> str:
+def _why_not(i: int, bar: int, gate: _Gate) -> str:
     """Why an arm was not given."""
+    if bar == DROPPED:
+        return BARS[bar]
     permissible, chance = gate.decision.permissible[i], gate.decision.probabilities[i]
     if not permissible and not chance > 0.0:
         return f"not permissible: {_what_forbids(i, gate)}"
-    if not available:
-        return "waits for outcomes of units already given it"
+    if bar != FREE:
+        return BARS[bar]
+    if not gate.decision.by_policy:
+        return "the policy was not asked"
     return why(gate.policy, gate.decision, i)
 
 
 def gate_words(
-    policy: Any, i: int, decision: Decision, limits: tuple[float, ...], risks: Sequence[str], *, available: bool
+    policy: Any, i: int, decision: Decision, limits: tuple[float, ...], risks: Sequence[str], *, bar: int
 ) -> str:
-    """Whether arm i may be given, and why, whoever is chosen."""
+    """Whether arm i may be given, and why, whoever is chosen; `bar` is what speaks against it."""
+    if bar == DROPPED:
+        return BARS[bar]
     gate, word, bounds = _Gate(policy, decision, limits, risks), risk_word(policy, i), decision.bounds[i]
     if not decision.permissible[i]:
         return f"not permissible: {_what_forbids(i, gate)}"
-    if not available:
-        return "permissible, but waits for outcomes of units already given it"
+    if bar != FREE:
+        return f"permissible, but {BARS[bar]}"
     if not (bounds <= np.array(limits) + ROUNDING).all() or hasattr(policy, "forbids"):
         return "permissible by the policy's own rule"
     if len(limits) > 1:

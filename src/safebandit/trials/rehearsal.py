@@ -263,6 +263,8 @@ def rehearse(
             f"give_up_after must be more than the delays ({scenario.reward_delay}, {scenario.risk_delay}), got "
             f"{give_up_after}; nobody is given up while an outcome may still come"
         )
+    if settings.design is not None:
+        raise SimulationError("a trial by a design is rehearsed as its design is: by `safebandit design run`")
     wanted = _count("times", times, 1, 10**6)
     number = _count("seed", seed, 0, 2**63 - 1)
     at_once = default_workers() if workers is None else _count("workers", workers, 1, 1024)

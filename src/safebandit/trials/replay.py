@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.engine import find_unit
+from safebandit.trials.conduct_words import BARS
+from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
     DECISIONS,
     NO_ARM,
@@ -20,6 +21,7 @@ from safebandit.trials.events import (
     link_problem,
     stamp_problem,
 )
+from safebandit.trials.looks import consequences
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
@@ -29,6 +31,12 @@ from safebandit.version import __version__
 
 # Versions that took ids as they were typed.
 _BEFORE_ONE_SPELLING = ("0.1.0", "0.2.0")
+# Events that the software writes because of the one before, and what they say.
+_FOLLOWS = {
+    "dropped": "an arm is dropped",
+    "stopped": "the trial stops",
+    "selected": "another arm is selected",
+}
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
 
 
@@ -83,6 +91,8 @@ class Replay:
         self.certain = True
         # Other formulas note in the log that they count anew, before they write anything else.
         self.formulas_in_force: str | None = None
+        # What the software must have written next, because of the event that was read last.
+        self._due: list[Draft] = []
         self._newer = False
         self._decide = decide
         self._expected = None if expected is None else expected.strip().lower()
@@ -100,6 +110,7 @@ class Replay:
             problem = problem or self._time_problem(event, content)
             if self.state is not None:
                 self.state.apply(event, self.store)
+                self._due = self._due[1:] or self._consequences(self.state, event.kind)
         except (
             SafebanditError,
             LookupError,
@@ -129,7 +140,8 @@ class Replay:
                 return read._replace(failed=event.number, problem=problem)
             if after is not None:
                 after(event.number)
-        return self._summary()
+        read = self._summary()
+        return read if self.missing is None else read._replace(failed=self.number, problem=self.missing)
 
     def end_problem(self, kept: Mapping[str, Any]) -> str | None:
         """What is wrong with a state that is kept beside the log that was read."""
@@ -173,11 +185,15 @@ class Replay:
 
     def _allowed(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         """Whether the request that the event was written for gives this event again."""
+        if self._due:
+            return self._due_problem(self._due[0], event, content)
         if event.kind in DECISIONS:
             self._check_asking(state, content)
             if self._decide:
                 return self._decision_problem(state, event, content)
             self._go_on_from(state, content)
+            return None
+        if event.kind in _FOLLOWS and self._takes_their_word:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
@@ -187,6 +203,30 @@ class Replay:
         if draft is not None and not _different(draft, event, content):
             return None
         return f"event {event.number} is not what a trial writes: nothing that was asked for then gives it"
+
+    @property
+    def _takes_their_word(self) -> bool:
+        """Whether rules are not measured again: as decisions are not, where other formulas made them."""
+        return not self._decide and self.formulas_in_force != formulas_hash()
+
+    def _consequences(self, state: TrialState, kind: str) -> list[Draft]:
+        return [] if self._takes_their_word else consequences(state, kind)
+
+    @property
+    def missing(self) -> str | None:
+        """What the log lacks at its end, if anything: the software writes it together with the last event."""
+        return f"the log lacks its end: that {_FOLLOWS[self._due[0].kind]}" if self._due else None
+
+    def _due_problem(self, due: Draft, event: Event, content: Mapping[str, Any]) -> str | None:
+        """Whether the event is the one that the software had to write because of the one before."""
+        if event.kind != due.kind:
+            return f"event {event.number} is not the one that must follow: the trial writes that {_FOLLOWS[due.kind]}"
+        different = _different(due, event, content)
+        if not different:
+            written = event.actor == SOFTWARE
+            return None if written else f"event {event.number} is written by the software, not by {event.actor!r}"
+        problem = f"event {event.number} is not what the design's rules give when they are measured again: {different}"
+        return f"{problem} differ{_other_formulas(content)}"
 
     def _recount_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
@@ -210,8 +250,8 @@ class Replay:
             if content[name] != value:
                 raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
         arm, arms = content["arm"], state.allocator.arms
-        if arm is not None and not state.allocator.available(arms.index(arm)):
-            raise ConflictError(f"{arm!r} had as many pending units as the trial allows")
+        if arm is not None and not state.allocator.may_give(arms.index(arm)):
+            raise ConflictError(f"{arm!r} could not be given: it {BARS[state.allocator.bars()[arms.index(arm)]]}")
 
     def _check_new(self, state: TrialState, unit: str, *, spelled: bool) -> None:
         """Whether a unit has an id that could be taken, and no arm; `spelled`: ids had one spelling already."""
@@ -243,10 +283,7 @@ class Replay:
             return None
         self.differences.append(Difference(event.number, content["unit"], content["arm"], draft.body["arm"]))
         problem = f"event {event.number} is not what its decision gives when it is made again: {different} differ"
-        if content["formulas"] != formulas_hash():
-            problem += f" (it was decided by formulas {content['formulas']} of safebandit {content['software']}, these "
-            problem += f"are {formulas_hash()} of {__version__})"
-        return problem
+        return problem + _other_formulas(content)
 
     def _draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft | None:
         """The draft of the request that an event was written for."""
@@ -274,6 +311,14 @@ class Replay:
         return unit
 
 
+def _other_formulas(content: Mapping[str, Any]) -> str:
+    """That others made an event, where they did."""
+    if content.get("formulas", formulas_hash()) == formulas_hash():
+        return ""
+    made = f"formulas {content['formulas']} of safebandit {content.get('software')}"
+    return f" (it was decided by {made}, these are {formulas_hash()} of {__version__})"
+
+
 def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
     if "cause" in content and draft.kind in NO_ARM:
@@ -287,7 +332,7 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     if older or made_by != (__version__, formulas_hash()):
         # Another version may say the same in other words, or say more.
         mine = {key: value for key, value in mine.items() if key in content}
-        mine |= {key: content[key] for key in ("why",) if key in content}
+        mine |= {key: content[key] for key in ("why", "why_selected") if key in content}
     if draft.kind == event.kind and (canonical(mine) == event.body or canonical(_signed(mine, content)) == event.body):
         return ""
     parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))

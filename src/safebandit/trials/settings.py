@@ -14,6 +14,15 @@ from safebandit.errors import TrialError, suggest
 from safebandit.names import find_name, read_name
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, write_alpha
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.design import Design
+from safebandit.trials.designed import (
+    amended_design,
+    check_settings,
+    kept_design,
+    read_changes,
+    read_design,
+    settings_of,
+)
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
     check_cap,
@@ -54,6 +63,16 @@ class Settings:
     withdrawn: tuple[str, ...] = ()
     title: str = ""
     ids: str = ""
+    design: Design | None = None
+
+    @classmethod
+    def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
+        """Settings as a design says them; a text or a document of a design may leave its arms to `arms`.
+
+        >>> Settings.by_design(Design(["low", "high"], alpha=0.3, policy="docb", units=20), seed=1).policy
+        'docb'
+        """
+        return cls(seed=_read_seed(seed), **settings_of(read_design(design, arms))).checked()
 
     @classmethod
     def read(
@@ -82,15 +101,13 @@ class Settings:
         """
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = read_alpha(alpha, named)
-        # A seed that nobody chose still has to be known, for the trial to be recomputed.
-        number = secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
         names, planned = read_arms(arms), read_units(units)
         made = cls(
             arms=names,
             limits=limits,
             risks=read_risks(risks, len(limits)),
             policy=read_policy(recommended(planned, len(limits)) if policy is None else policy, names, planned),
-            seed=number,
+            seed=_read_seed(seed),
             pending_cap=read_cap(pending_cap, delay, len(names)),
             lost=lost,
             title=check_text("title", title, empty=True),
@@ -111,6 +128,8 @@ class Settings:
         check_named_arms(policy_from_text(self.policy), self.active)
         if self.ids:
             read_pattern(self.ids)
+        if self.design is not None:
+            check_settings(self, self.design)
         self.allocator()
         return self
 
@@ -131,8 +150,21 @@ class Settings:
         """The arms that may be given."""
         return tuple(arm for arm in self.arms if arm not in self.withdrawn)
 
+    @property
+    def rewarded(self) -> bool:
+        """Whether a unit has a reward at all."""
+        return self.design is None or self.design.rewarded
+
     def allocator(self) -> Allocator:
-        """The arms that may be given, of which nothing is known yet."""
+        """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place."""
+        if self.design is not None:
+            made = Allocator(
+                self.arms, self.limits, policy_from_text(self.policy), risks=self.risks, seed=self.seed,
+                conduct=self.design.conduct(), units=self.design.units,
+            )  # fmt: skip
+            for arm in self.withdrawn:
+                made.drop(self.arms.index(arm))
+            return made
         places = [self.arms.index(arm) for arm in self.active]
         return Allocator(
             self.active, self.limits, policy_from_text(self.policy),
@@ -148,8 +180,12 @@ class Settings:
         withdraw: Sequence[str] = (),
         pending_cap: int | None = None,
         ids: str | None = None,
+        design: Any = None,
     ) -> Settings:
-        """These settings with some changed; what is known of an arm that is added again counts again."""
+        """These settings with some changed; what is known of an arm that is added again counts again.
+
+        `design` are fields of the trial's design that change, by their names.
+        """
         if isinstance(add, str) or isinstance(withdraw, str):
             raise TrialError(f"add and withdraw are lists of arms, got {add if isinstance(add, str) else withdraw!r}")
         withdraw, add = ([self._known_arm(arm) for arm in listed] for listed in (withdraw, add))
@@ -164,6 +200,16 @@ class Settings:
         new = [arm for arm in add if arm not in self.withdrawn]
         check_different([*self.arms, *new])
         gone = [arm for arm in (*self.withdrawn, *withdraw) if arm not in add]
+        if self.design is not None:
+            said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids}
+            changes = read_changes(design, {name: value for name, value in said.items() if value is not None})
+            other = amended_design(self.design, changes, add=new)
+            amended = replace(self, withdrawn=tuple(gone), **settings_of(other))
+            if amended.to_dict() == self.to_dict():
+                raise TrialError("an amendment changes the design or its arms; nothing would change")
+            return amended.checked()
+        if design is not None:
+            raise TrialError("this trial has no design to amend; create one by a design")
         amended = replace(
             self,
             arms=(*self.arms, *new),
@@ -187,9 +233,10 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """As the log has it."""
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "limits"}
-        if not self.ids:
-            # As trials were written before there was a pattern.
-            del plain["ids"]
+        # As trials were written before there was a pattern, or a design.
+        plain = {name: value for name, value in plain.items() if value or name not in ("ids", "design")}
+        if self.design is not None:
+            plain["design"] = self.design.to_dict()
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
         return {**listed, "alpha": write_alpha(plain_alpha(self.limits))}
 
@@ -198,5 +245,27 @@ class Settings:
         """As `to_dict` wrote it."""
         values: dict[str, Any]
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
+        if "design" in values:
+            values["design"] = kept_design(values["design"])
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
         return cls(limits=limits, **values)
+
+
+def _read_seed(seed: int | None) -> int:
+    # A seed that nobody chose still has to be known, for the trial to be recomputed.
+    return secrets.randbits(63) if seed is None else int(read_number("seed", seed, int, TrialError))
+
+
+def read_settings(arms: Any = None, *, design: Any = None, seed: int | None = None, **said: Any) -> Settings:
+    """Settings as people give them: one by one, or by a design, which then says all but the seed."""
+    if design is None:
+        if arms is None:
+            raise TrialError("a trial needs arms and alpha, or a design that says them")
+        return Settings.read(arms, seed=seed, **said)
+    given = [name for name, value in said.items() if value not in (None, "", 0, _USUAL_LOST.get(name))]
+    if given:
+        raise TrialError(f"a design says {', '.join(given)}; leave {given[0]} out, or write it into the design")
+    return Settings.by_design(design, arms=arms, seed=seed)
+
+
+_USUAL_LOST = {"lost": "harm"}

@@ -14,7 +14,7 @@ from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep.
-_SELDOM = ("waits_at", "voided", "aliases", "cohort_from")
+_SELDOM = ("waits_at", "voided", "aliases", "cohort_from", "dropped", "stop")
 _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
@@ -43,6 +43,13 @@ class TrialState:
         self.aliases: dict[str, str] = {}
         # The round in which the present cohort began, where units come in cohorts.
         self.cohort_from = 0
+        # Arms that rules of the design dropped, with the events; and the event that stopped the trial, by which rule
+        # and why, what is selected, and since which event that is.
+        self.dropped: dict[str, int] = {}
+        self.stop: dict[str, Any] | None = None
+        # Of the last event: whether a look at the data became due by it, and whether the policy said that it is done.
+        self.look_due = False
+        self.done = False
         # Whether the memory that was kept had been written by other formulas: who writes next notes that in the log.
         self.recounted = False
 
@@ -65,6 +72,8 @@ class TrialState:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         if kind not in ("paused", "resumed", "closed", "recounted"):
             self.held_at = self.waits_at = None
+        looks = self.allocator.looks
+        self.done = bool(content.get("done"))
         match kind_of(kind, content):
             case "asked":
                 self._give(number, content, store)
@@ -84,9 +93,26 @@ class TrialState:
                 self._count_anew(store)
             case "paused" | "resumed" | "closed":
                 self.status = {"resumed": "open"}.get(kind, kind)
+            case "dropped" | "stopped" | "selected":
+                self._follow(number, kind, content)
             case unknown:
                 raise ValueError(f'an event of the unknown kind "{unknown}"')
+        # What was counted anew may be other than what was looked at.
+        looks = 0 if kind in ("corrected", "voided", "amended") else looks
+        self.look_due = self.allocator.looks > looks
         self.number = number
+
+    def _follow(self, number: int, kind: str, content: dict[str, Any]) -> None:
+        """Do what the software wrote because of the event before."""
+        if kind == "dropped":
+            self.dropped[content["arm"]] = number
+            self.allocator.drop(self.allocator.arms.index(content["arm"]))
+        elif kind == "stopped":
+            self.status = "stopped"
+            self.stop = {name: content[name] for name in ("rule", "why", "selected", "why_selected")}
+            self.stop |= {"event": number, "selected_at": number}
+        elif self.stop is not None:
+            self.stop |= {"selected": content["after"], "why_selected": content["why_selected"], "selected_at": number}
 
     def _do_to_unit(
         self, number: int, kind: str, unit: Unit, outcome: list[float | None], store: Store
@@ -110,8 +136,9 @@ class TrialState:
         play = self.allocator.give(self.allocator.arms.index(arm), content["round"]) + self.voided.get(arm, 0)
         if self.allocator.conduct.cohort > 1:
             self.cohort_from = self.allocator.course["cohort_from"]
-        nothing: list[float | None] = [None] * (1 + len(self.settings.risks))
-        store.put(Unit(unit, arm, content["round"], play, number, nothing))
+        width = 1 + len(self.settings.risks)
+        told_at = [None if self.settings.rewarded else number, *[None] * (width - 1)]
+        store.put(Unit(unit, arm, content["round"], play, number, [None] * width, told_at))
         if normal(unit) != unit:
             self.aliases.setdefault(normal(unit), unit)
 
@@ -163,10 +190,20 @@ class TrialState:
         position = self.allocator.position
         self.allocator = self.settings.allocator()
         self.allocator.position = position
+        self._drop_again()
         lost_is_harm, arms = self.settings.lost == "harm", self.allocator.arms
         self.allocator.count(
             *in_order(store.table(), arms, lost_is_harm=lost_is_harm, cohort_from=self.cohort_from)
         )  # fmt: skip
+
+    @property
+    def dropped_arms(self) -> list[str]:
+        """The arms that rules have dropped, in the order of the events."""
+        return sorted(self.dropped, key=lambda arm: self.dropped[arm])
+
+    def _drop_again(self) -> None:
+        for arm in self.dropped:
+            self.allocator.drop(self.allocator.arms.index(arm))
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
@@ -195,6 +232,7 @@ class TrialState:
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time
         made.recounted = not made.allocator.from_bytes(row.memory)
+        made._drop_again()
         if made.recounted:
             made._count_anew(store)
         return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from safebandit.errors import TrialError
@@ -11,13 +12,15 @@ from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.design import Design
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
 from safebandit.trials.engine import Engine
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.explanation import Explanation
 from safebandit.trials.outcomes import AnyRisk
+from safebandit.trials.progress import progress
 from safebandit.trials.replay import Difference, Replay, Verification
-from safebandit.trials.settings import Settings
+from safebandit.trials.settings import Settings, read_settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
 from safebandit.trials.texts import check_name, check_text
@@ -44,6 +47,14 @@ class Trial:
     `lost` is what the unknown risk of a unit that is given up counts as, "harm" or "ignore"; `actor` is who acts, as
     the log says.
 
+    A trial by a `design` (a `Design`, its text or its document) has all of that from it, stops by its rules, and then
+    gives no more arms.
+
+    >>> trial = Trial(Design(["low", "high"], alpha=0.3, policy="docb", units=1), seed=7)
+    >>> _ = trial.tell(trial.ask("patient 1").id, reward=1, risk=0)
+    >>> trial.status, trial.stopped["rule"]
+    ('stopped', 'most units')
+
     With several risks, alpha has a number for each; they are told in order, or by name and piece by piece.
 
     >>> trial = Trial(2, alpha=[0.3, 0.2], risks=["toxicity", "nausea"], seed=7)
@@ -56,10 +67,11 @@ class Trial:
 
     def __init__(
         self,
-        arms: Sequence[str] | int,
-        alpha: AnyAlpha,
+        arms: Sequence[str] | int | Design | None = None,
+        alpha: AnyAlpha | None = None,
         policy: Any = None,
         *,
+        design: Any = None,
         seed: int | None = None,
         risks: Sequence[str] | None = None,
         pending_cap: int | None = None,
@@ -71,10 +83,13 @@ class Trial:
         name: str = NAME,
         actor: str = ACTOR,
     ) -> None:
-        settings = Settings.read(
-            arms, alpha, risks=risks, policy=policy, seed=seed, pending_cap=pending_cap, delay=delay, lost=lost,
-            title=title, ids=ids, units=units,
-        )  # fmt: skip
+        said = {
+            "alpha": alpha, "policy": policy, "risks": risks, "pending_cap": pending_cap, "delay": delay, "lost": lost,
+            "title": title, "ids": ids, "units": units,
+        }  # fmt: skip
+        if isinstance(arms, Design):
+            arms, design = None, arms if design is None else (arms, design)
+        settings = read_settings(arms, design=design, seed=seed, **said)
         self._begin(TrialState(check_name(name), settings), MemoryStore(), actor)
         self._engine.create(actor=self.actor)
 
@@ -120,8 +135,34 @@ class Trial:
 
     @property
     def status(self) -> str:
-        """`open`, `paused` or `closed`."""
+        """`open`, `paused`, `stopped` or `closed`."""
         return self._engine.state.status
+
+    @property
+    def design(self) -> Design | None:
+        """The design in force, where the trial has one."""
+        return self.settings.design
+
+    @property
+    def stopped(self) -> dict[str, Any] | None:
+        """By which `rule` the trial has stopped, `why`, in which `event`, and what is `selected`; None before."""
+        stop = self._engine.state.stop
+        return None if stop is None else dict(stop)
+
+    @property
+    def selected(self) -> str | None:
+        """The arm that is selected by what is known now; None before the trial has stopped, and where none is."""
+        stop = self._engine.state.stop
+        return None if stop is None else stop["selected"]
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The arms that rules of the design have dropped."""
+        return tuple(self._engine.state.dropped_arms)
+
+    def progress(self) -> dict[str, Any] | None:
+        """How far a trial by a design is: its cohort, its next look, and how near every stopping rule is."""
+        return progress(self._engine.state)
 
     @property
     def round(self) -> int:
@@ -183,7 +224,7 @@ class Trial:
         return self._engine.ready().void(id, reason=reason, actor=self.actor)
 
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
-        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design`."""
         return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
 
     def pause(self, *, reason: str) -> Receipt:
@@ -207,6 +248,8 @@ class Trial:
             self._allocator.position = version_0_1_0.stream_words(self._store.event(state.stands_at).content) or now
         explained = self._allocator.explain(self.round)
         self._allocator.position = now
+        if state.stop is not None:
+            return replace(explained, chosen=None, why=f"the trial has stopped, by the rule {state.stop['rule']}")
         return explained
 
     def to_json(self) -> str:
@@ -264,6 +307,8 @@ def _read_log(head: dict[str, Any]) -> tuple[TrialState, MemoryStore]:
             raise ValueError(problem)
         replay.store.append(event)
     state = replay.state
+    if replay.missing is not None:
+        raise ValueError(replay.missing)
     if state is None or (head["number"], head["hash"]) != (state.number, state.hash):
         raise ValueError(f"event {head['number']} was saved, but the log ends with event {replay.number}")
     if canonical(head["settings"]) != canonical(state.settings.to_dict()):

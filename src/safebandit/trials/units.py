@@ -15,7 +15,7 @@ from safebandit.core.arms import Counts, Numbers
 class Unit:
     """One unit: which play of which arm, in which round; its outcome (reward, then every risk) as far as it is known,
     with the numbers of the events that told it; `lost_at` is the event in which it was given up, `voided_at` the one
-    that says that it never got its arm.
+    that says that it never got its arm. That a unit of a trial without rewards has none is known since it got its arm.
     """
 
     id: str
@@ -34,7 +34,8 @@ class Unit:
     @property
     def pending(self) -> bool:
         """Whether something of its outcome is still waited for."""
-        return self.lost_at is None and self.voided_at is None and None in self.outcome
+        missing = any(value is None and at is None for value, at in zip(self.outcome, self.told_at, strict=True))
+        return self.lost_at is None and self.voided_at is None and missing
 
 
 class UnitTable(NamedTuple):

@@ -29,7 +29,8 @@ NOT_NEEDED = "permissible; its reward index was not needed"
 class Decision(NamedTuple):
     """A decision and what it saw: the arm by number (HOLD or WAIT: none), whether no arm was permissible; and of every
     arm if it is permissible, its reward index, its risk indices (columns), its probability where the policy mixes arms,
-    and the policy's own numbers by name; NaN where there is none.
+    and the policy's own numbers by name; NaN where there is none. Not `by_policy`: the trial's conduct decided, and the
+    policy was not asked.
     """
 
     k: int
@@ -40,6 +41,7 @@ class Decision(NamedTuple):
     probabilities: Numbers
     own: Mapping[str, Numbers]
     arms: tuple[str, ...]
+    by_policy: bool = True
 
 
 def why(policy: Any, decision: Decision, arm: int) -> str:

@@ -36,8 +36,14 @@ class NewTrial(Body):
     """A trial to be created."""
 
     name: TrialName
-    arms: Annotated[list[ShortText], Field(min_length=1, max_length=1000, examples=[["placebo", "low", "high"]])]
-    alpha: Annotated[Share | list[Share], Field(examples=[0.2])]
+    arms: Annotated[
+        list[ShortText] | None, Field(min_length=1, max_length=1000, examples=[["placebo", "low", "high"]])
+    ] = None
+    alpha: Annotated[Share | list[Share] | None, Field(examples=[0.2])] = None
+    design: Annotated[
+        dict[str, Any] | str | None,
+        Field(max_length=1000, examples=["boin:target=.25,units=30"], description="It says all but name and seed."),
+    ] = None
     risks: Annotated[list[ShortText] | None, Field(min_length=1, examples=[["toxicity"]])] = None
     policy: Annotated[ShortText | None, Field(examples=["tsbu"])] = None
     seed: Annotated[
@@ -96,6 +102,10 @@ class Amendment(Body):
     withdraw: Annotated[list[ShortText], Field(max_length=1000)] = []
     pending_cap: Annotated[int | None, Field(ge=1, le=10**6)] = None
     ids: Annotated[str | None, Field(max_length=200, description=_IDS)] = None
+    design: Annotated[
+        dict[str, Any] | None,
+        Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
+    ] = None
 
 
 class StatusChange(Body):
@@ -183,6 +193,50 @@ class ExpectationAnswer(Answer):
     least_unsafe_plays: float | None
 
 
+class CohortAnswer(Answer):
+    """The present cohort: its arm, and how many of its units have been given it."""
+
+    arm: str
+    given: int
+    of: int
+
+
+class RuleAnswer(Answer):
+    """A stopping rule: how near it is, and where it is reached; words for infinity, nothing where it says nothing."""
+
+    name: str
+    word: Annotated[str, Field(examples=["stops the trial"])]
+    measure_word: Annotated[str, Field(examples=["chance that every arm is too risky"])]
+    measure: float | str | None
+    level: float | str | None
+    near: Annotated[float | None, Field(description="How near the measure is to the level, from 0 to 1.")]
+    arm: Annotated[str | None, Field(description="The nearest arm, of a rule about single arms.")]
+    says: str
+
+
+class ProgressAnswer(Answer):
+    """How far a trial by a design is; measures are as they would be if now were a look."""
+
+    cohort: CohortAnswer | None
+    units: int
+    most_units: int
+    settled: int
+    next_look: Annotated[int | None, Field(description="After how many settled units the data are looked at next.")]
+    dropped: list[str]
+    rules: list[RuleAnswer]
+
+
+class StoppedAnswer(Answer):
+    """By which rule a trial has stopped, and why; what is selected, and since which event."""
+
+    rule: str
+    why: str
+    event: int
+    selected: str | None
+    why_selected: str
+    selected_at: int
+
+
 class OverviewAnswer(Answer):
     """A trial at a glance; `holding` says why no arm is given at present, and `red` that none is permissible."""
 
@@ -207,6 +261,10 @@ class OverviewAnswer(Answer):
     propensities: str
     arms: list[ArmAnswer]
     expected: list[ExpectationAnswer]
+    design: Annotated[dict[str, Any] | None, Field(description="The design in force, if the trial has one.")]
+    progress: ProgressAnswer | None
+    stopped: StoppedAnswer | None
+    selected: Annotated[str | None, Field(description="What a trial that has stopped selects, by what is known now.")]
 
 
 class EventAnswer(Answer):

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from safebandit.errors import StoppedError
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
 from safebandit.service.api.bodies import StrictRoute
@@ -19,7 +20,7 @@ from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
-from safebandit.trials.settings import Settings
+from safebandit.trials.settings import Settings, read_settings
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"], route_class=StrictRoute)
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
@@ -65,7 +66,7 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
     name = values.pop("name")
 
     def prepare() -> Settings:
-        settings = Settings.read(values.pop("arms"), values.pop("alpha"), **values)
+        settings = read_settings(**values)
         warm_up(settings)
         return settings
 
@@ -85,7 +86,10 @@ async def ask(
     trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
 ) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
-    given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
+    try:
+        given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
+    except StoppedError as refusal:
+        raise refusal if key.may("read") else StoppedError(refusal.plain) from None
     if given.new:
         request.app.state.metrics.decided(trial, given.kind)
     response.status_code = 201 if given.new and given.arm is not None else 200
@@ -136,7 +140,7 @@ async def void(
 async def amend(
     trial: TrialInPath, body: schemas.Amendment, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
-    """Change alpha, policy, arms, the cap of pending units or the pattern of ids from now on."""
+    """Change alpha, policy, arms, the cap of pending units, the pattern of ids or the design from now on."""
     changes = body.model_dump(exclude={"reason"})
     ledger = request.app.state.ledger
     await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))

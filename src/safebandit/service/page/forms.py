@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.datastructures import FormData
 
-from safebandit.errors import NotFoundError, RecordError, SafebanditError, TrialError
+from safebandit.errors import NotFoundError, RecordError, SafebanditError, StoppedError, TrialError
 from safebandit.problems.limits import plain_alpha
 from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
 from safebandit.service.api.schemas import TrialInPath
@@ -22,6 +22,7 @@ from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
 from safebandit.trials.answers import Allocation
 from safebandit.trials.concealment import without_numbers
+from safebandit.trials.design import Design
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
@@ -37,27 +38,36 @@ VERIFY_SECONDS = 20.0
 
 @router.post("/trials")
 def create_trial(request: Request, key: Manager, form: Form) -> Response:
-    """Create a trial."""
+    """Create a trial, by its settings one by one or by a design."""
+    by = "create-by-design" if "design" in form else "create"
     try:
         name = check_name(text(form, "name").strip())
-        settings = Settings.read(
-            lines(form, "arms"),
-            numbers(form, "alpha"),
-            risks=lines(form, "risks") or None,
-            policy=text(form, "policy").strip() or None,
-            seed=whole(form, "seed", "seed"),
-            pending_cap=whole(form, "pending_cap", "pending units per arm"),
-            delay=whole(form, "delay", "delay") or 0,
-            lost=text(form, "lost") or "harm",
-            title=text(form, "title").strip(),
-            ids=text(form, "ids").strip(),
-        )
+        settings = _designed(form) if "design" in form else _settings(form)
         warm_up(settings)
         _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
     except SafebanditError as problem:
-        sent = Sent("create", str(problem), True, form)
+        sent = Sent(by, str(problem), True, form)
         return screens.trials_screen(request, key, sent=sent, status=status_of(problem))
     return go(f"/trials/{name}")
+
+
+def _designed(form: FormData) -> Settings:
+    return Settings.by_design(Design.from_toml(text(form, "design")), seed=whole(form, "seed", "seed"))
+
+
+def _settings(form: FormData) -> Settings:
+    return Settings.read(
+        lines(form, "arms"),
+        numbers(form, "alpha"),
+        risks=lines(form, "risks") or None,
+        policy=text(form, "policy").strip() or None,
+        seed=whole(form, "seed", "seed"),
+        pending_cap=whole(form, "pending_cap", "pending units per arm"),
+        delay=whole(form, "delay", "delay") or 0,
+        lost=text(form, "lost") or "harm",
+        title=text(form, "title").strip(),
+        ids=text(form, "ids").strip(),
+    )
 
 
 @router.post("/trials/{trial}/ask")
@@ -201,7 +211,8 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
     except (NotFoundError, RecordError):
         raise
     except SafebanditError as problem:
-        sent = Sent(form, str(problem), True, typed)
+        shown = problem.plain if isinstance(problem, StoppedError) and not key.may("read") else str(problem)
+        sent = Sent(form, shown, True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
     if isinstance(done, Allocation) and done.new:
         request.app.state.metrics.decided(trial, done.kind)

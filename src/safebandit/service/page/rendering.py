@@ -76,6 +76,7 @@ _environment.filters |= {
     "age": age,
     "alpha": lambda limits: show_alpha(tuple(limits)),
     "index": lambda value: value if isinstance(value, str) else charts.share(value),
+    "figure": lambda value: "–" if value is None else value if isinstance(value, str) else f"{value:.4g}",
     "interval": charts.interval,
     "leading": lambda value: "–" if value is None else f"{value:,.1f}",
     "moment": moment,

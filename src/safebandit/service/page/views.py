@@ -192,7 +192,7 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
     )
     if asker is not None:
         wanted = wanted.where(events.c.actor == asker)
-    names = ["reward", *seen.settings.risks]
+    names = ["reward" if seen.settings.rewarded else None, *seen.settings.risks]
     with ledger.reading() as connection:
         return [
             Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome), row.asked_at)
@@ -200,8 +200,8 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
         ]
 
 
-def _missing(names: list[str], outcome: str) -> str:
-    return ", ".join(name for name, value in zip(names, json.loads(outcome), strict=True) if value is None)
+def _missing(names: list[str | None], outcome: str) -> str:
+    return ", ".join(name for name, value in zip(names, json.loads(outcome), strict=True) if value is None and name)
 
 
 def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Unit]:

@@ -13,7 +13,9 @@ import numpy as np
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
 from safebandit.trials.concealment import without_numbers
+from safebandit.trials.drafts import ENDED
 from safebandit.trials.explanation import gate_words
+from safebandit.trials.progress import progress
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.past import state_before
 from safebandit.trials.state import TrialState
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 # Of the credible intervals, and how often the chance below one is halved: enough for seven digits.
 CONFIDENCE = 0.95
 HALVINGS = 20
+# Why chances are not told.
+NOT_TOLD = "not told: one is 1, that of the next arm"
+NO_NEXT = "the trial has stopped: no arm comes next"
 # Theory speaks of rounds from here on.
 FIRST_HORIZON = 3
 
@@ -69,7 +74,8 @@ class Expectation:
 @dataclass(frozen=True)
 class Overview:
     """A trial at a glance; `holding` says why no arm is permissible at present, `waiting` that those which are wait for
-    outcomes. Units that were voided are none of `units`; `voided` is how many there were.
+    outcomes. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
+    `progress` says how far it is, and `stopped` and `selected` what it came to.
     """
 
     name: str
@@ -93,6 +99,10 @@ class Overview:
     propensities: str
     arms: list[ArmOverview]
     expected: list[Expectation]
+    design: dict[str, Any] | None = None
+    progress: dict[str, Any] | None = None
+    stopped: dict[str, Any] | None = None
+    selected: str | None = None
 
     @property
     def rounds(self) -> int:
@@ -109,21 +119,24 @@ def overview(ledger: Ledger, name: str, *, delay: int = 0) -> Overview:
     state = ledger.state(name)
     plays = ledger.plays(name)
     now = _overview(ledger, state, plays)
-    if delay == 0 or state.status == "closed":
+    # Of a trial that has stopped no arm comes next that sums could tell.
+    if delay == 0 or state.status in ENDED:
         return now
     past = state_before(ledger, name, delay=delay)
     then = _overview(ledger, *past)
     # That no arm is given is known to all who ask; the numbers behind it are not.
     why = None if now.holding is None else without_numbers(now.holding)
-    return replace(then, holding=why, waiting=now.waiting)
+    # Its cohort is not of the past: units are counted in whole blocks there.
+    so_far = then.progress and {**then.progress, "cohort": None}
+    return replace(then, holding=why, waiting=now.waiting, progress=so_far)
 
 
 def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overview:
     name = state.name
     settings, allocator = state.settings, state.allocator
     chances = allocator.chances(state.round, state.decisions + 1)
-    decision = allocator.consider(state.round, aside=state.decisions + 1)
-    told = 1.0 not in chances.arms
+    decision = allocator.judge(state.round, aside=state.decisions + 1)
+    told = 1.0 not in chances.arms and state.stop is None
     shares = chances.arms if told else (None,) * len(chances.arms)
     intervals = credible_intervals(allocator.memory.quantities[0])
     arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
@@ -148,9 +161,13 @@ def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overv
         events=state.number,
         time=state.time,
         hash=state.hash,
-        propensities=chances.how if told else "not told: one is 1, that of the next arm",
+        propensities=chances.how if told else NOT_TOLD if state.stop is None else NO_NEXT,
         arms=arms,
         expected=_expected(state, arms),
+        design=None if settings.design is None else settings.design.to_dict(),
+        progress=progress(state),
+        stopped=None if state.stop is None else dict(state.stop),
+        selected=None if state.stop is None else state.stop["selected"],
     )
 
 
@@ -167,11 +184,12 @@ def _arm(
     if arm not in allocator.arms:
         return ArmOverview(arm, False, plays, 0, None, None, nothing, nothing, nothing, False, None, "withdrawn")
     k = allocator.arms.index(arm)
+    active = arm not in state.settings.withdrawn
     seen = allocator.memory.quantities[0, k]
     reward, risks = seen[0], seen[1:]
     return ArmOverview(
         arm,
-        True,
+        active,
         plays,
         int(risks["pending"].max()),
         _mean(reward),
@@ -181,7 +199,9 @@ def _arm(
         [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         bool(decision.permissible[k]),
         shares[k],
-        gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, available=allocator.available(k)),
+        "withdrawn"
+        if not active
+        else gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=allocator.bars()[k]),
     )
 
 

@@ -36,6 +36,7 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
         last = store.event(number)
     past = _as_known(everyone, number)
     then = TrialState(name, now.settings)
+    then.dropped = {arm: at for arm, at in now.dropped.items() if at <= number}
     then.count(past)
     then.version, then.status, then.number, then.hash, then.time = now.version, now.status, number, last.hash, last.time
     then.decisions = shown

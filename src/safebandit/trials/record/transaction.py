@@ -40,6 +40,9 @@ class Transaction:
         check_beginning(settings)
         if not is_ours(policy_from_text(settings.policy)):
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
+        for rule in (*settings.design.stop, settings.design.select) if settings.design else ():
+            if not is_ours(rule):
+                raise TrialError(f"the rules of a record must be known to every process, got {rule!r}; take ours")
         state = TrialState(name, settings)
         if name not in self._engines and self._insert(state):
             self._created.append(name)
