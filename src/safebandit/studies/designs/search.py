@@ -171,8 +171,8 @@ class Search:
         met, above = _nearest(points)
         if met is None:
             raise StudyError(
-                f"{self.what} was met by {self.coarse:,} trials, but by {self.trials:,} at none of the {len(points)} "
-                "values that were tried; search another range"
+                f"{self.what} was met by {self.coarse:,} trials, but by {self.trials:,} at none of {len(points)} "
+                "values; search another range"
             )
         return self._found(met, above)
 
