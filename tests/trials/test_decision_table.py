@@ -5,8 +5,9 @@ from scipy import stats
 
 import safebandit as sb
 from safebandit.core.policies.information import settings_for
-from safebandit.trials.decision_table import closing, decision_tables, pathways
+from safebandit.trials.decision_table import closing, decision_tables, moves, pathways
 from safebandit.trials.design import Design
+from safebandit.trials.designs import design_from_text
 from safebandit.trials.histories import histories
 from safebandit.trials.simulated import plan_of
 
@@ -67,6 +68,47 @@ def test_simulated_trials_go_the_ways_of_the_table(rewarded):
         else:
             assert ways[steps] == "ends: no arm is permissible"
     assert len(met) >= (9 if rewarded else 3)
+
+
+BOIN = "boin:target=.3,units=18"
+
+
+def test_the_moves_of_boin_are_those_of_its_boundaries():
+    """Liu and Yuan's boundaries for a target of .3 in their printed table: escalate at .236 or less, de-escalate at
+    .358 or more, exclude where P(risk > .3) > .95 after three units.
+    """
+    frame = moves(design_from_text(BOIN, arms=4)).frame
+    assert frame.columns.tolist() == [3, 6, 9, 12, 15, 18]
+    for n in frame.columns:
+        for x in frame.index:
+            if x > n:
+                assert frame.loc[x, n] == ""
+                continue
+            out = stats.beta.sf(0.3, 1 + x, 1 + n - x) > 0.95
+            step = "E" if x <= 0.2365 * n else "D" if x >= 0.3585 * n else "S"
+            assert frame.loc[x, n] == ("X" if out else step)
+
+
+def test_simulated_trials_move_as_the_table_says():
+    chosen = design_from_text(BOIN, arms=4)
+    frame, seen = moves(chosen).frame, set()
+    truth = sb.Scenario("doses", nu=[0.1, 0.2, 0.35, 0.5])
+    for history in histories(plan_of(chosen, truth, seed=3), range(200)):
+        harms, known, last, out = [0] * 4, [0] * 4, None, 4
+        for event in history:
+            if event.kind == "told":
+                known[event.arm] += 1
+                harms[event.arm] += int(event.outcome[1])
+            elif event.unit % 3 == 1:
+                if last is not None:
+                    row = min(harms[last], frame.index[-1])
+                    letter = frame.loc[row, known[last]]
+                    out = min(out, last) if letter == "X" else out
+                    wanted = {"E": last + 1, "S": last, "D": last - 1, "X": last - 1}[letter]
+                    assert event.arm == min(max(wanted, 0), out - 1)
+                    seen.add(letter)
+                last = event.arm
+    assert seen == {"E", "S", "D", "X"}
 
 
 def test_what_is_written_for_people():

@@ -52,7 +52,7 @@ def three_plus_three(
 ) -> Design:  # fmt: skip
     """3+3 (Storer 1989): three units at a dose; none harmed: escalate; one: three more; two: the dose is too high.
 
-    With `deescalate` six units are treated at the dose that is selected. Without `units` it lasts as long as it needs.
+    With `deescalate` six units are treated at the dose that is selected, or three at the highest. Without `units` it lasts as long as it needs.
     """
     if cohort != 3:
         raise DesignError(f'design "three-plus-three" has cohorts of 3, got {cohort}; leave cohort out')
@@ -118,7 +118,8 @@ def crm(
     guess: int | None = None, skeleton: Any = None, alpha: Alpha = None, title: str = "", rewarded: bool = False,
 ) -> Design:  # fmt: skip
     """CRM (O'Quigley, Pepe and Fisher 1990; as the R package dfcrm): the dose whose risk by a model of one parameter,
-    skeleton^exp(b), is nearest to the target; one level up at most, and never right after a harm.
+    skeleton^exp(b), is nearest to the target; one level up at most, and never where
+    the last cohort had the target rate of harms or more.
 
     The skeleton follows from `halfwidth` and the dose that is guessed to be right, from 1 (the middle one unless given;
     Lee and Cheung 2009), unless it is given: a list, or "0.1 0.2 0.35".

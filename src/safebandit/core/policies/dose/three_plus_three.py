@@ -46,6 +46,11 @@ class ThreePlusThree(NamedTuple):
         """What a decision shows of every dose."""
         return (PRESENT, RATE, "harms")
 
+    @property
+    def by_present_dose(self) -> bool:
+        """That a step depends on what is known of the present dose alone, and on which doses are out."""
+        return True
+
     def prepare(self, setup: Setup) -> ThreePlusThree:
         """The policy with its parameter checked."""
         check_one_risk(setup)
