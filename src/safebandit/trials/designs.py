@@ -52,7 +52,8 @@ def three_plus_three(
 ) -> Design:  # fmt: skip
     """3+3 (Storer 1989): three units at a dose; none harmed: escalate; one: three more; two: the dose is too high.
 
-    With `deescalate` six units are treated at the dose that is selected, or three at the highest. Without `units` it lasts as long as it needs.
+    With `deescalate` six units are treated at the dose that is selected, or three at the highest. Without `units` it
+    lasts as long as it needs.
     """
     if cohort != 3:
         raise DesignError(f'design "three-plus-three" has cohorts of 3, got {cohort}; leave cohort out')
