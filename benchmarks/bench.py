@@ -59,7 +59,7 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
 def _service(size: Size) -> dict[str, Any]:
     """The service under load, and a long trial against a short one."""
     load = Load(desks=2, connections=8, pairs=size.service_pairs, seconds=30.0)
-    driven = [answer._asdict() for answer in _told("service", answered(load))]
+    driven = [answer._asdict() for answer in _told("service", answered(load, size.services))]
     return {"service": driven, "growth": growth(SHORT_TRIAL, size.long_trial, repeats=2 * size.repeats - 1)}
 
 

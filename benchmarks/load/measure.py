@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import statistics
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,15 +79,24 @@ def _counted(database: str, workers: int, said: list[dict[str, object]]) -> Answ
     return Answered(database, workers, pairs, pairs / seconds, p50, p99)
 
 
-def answered(load: Load, workers: tuple[int, ...] = (1, 2)) -> Iterator[Answered]:
-    """SQLite and PostgreSQL, both waiting for the disk at every commit, with so many workers each."""
-    for count in workers:
-        with tempfile.TemporaryDirectory() as folder:
-            yield drive("SQLite", str(Path(folder) / "trials.db"), count, load)
+def answered(load: Load, services: Sequence[tuple[str, int]]) -> Iterator[Answered]:
+    """Each database with so many workers, one after the other; both wait for the disk at every commit."""
+    for database, workers in services:
+        with _sqlite() if database == "SQLite" else _postgres() as url:
+            yield drive(database, url, workers, load)
+
+
+@contextlib.contextmanager
+def _sqlite() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield str(Path(folder) / "trials.db")
+
+
+@contextlib.contextmanager
+def _postgres() -> Iterator[str]:
     server = Postgres(durable=True)
     try:
-        for count in workers:
-            yield drive("PostgreSQL", server.new_database(), count, load)
+        yield server.new_database()
     finally:
         server.remove()
 

@@ -8,6 +8,8 @@ from safebandit.core.policies.catalogue import POLICIES
 
 # For long simulations and many arms; what a unit of `safe-ids` costs is a figure of its own.
 LONG = tuple(name for name in POLICIES if name != "safe-ids")
+# A database, and how many workers serve it.
+SERVICES = (("SQLite", 1), ("SQLite", 2), ("PostgreSQL", 1), ("PostgreSQL", 2))
 
 
 class Size(NamedTuple):
@@ -30,6 +32,7 @@ class Size(NamedTuple):
     study_trials: int
     asks: int
     workers_trials: int
+    services: tuple[tuple[str, int], ...]
     service_pairs: int
     long_trial: int
     design_trials: int
@@ -39,17 +42,17 @@ FULL = Size(
     "full", LONG, (2, 5, 10, 20, 100, 1_000, 10_000), 100_000, (10_000, 50_000, 100_000, 1_000_000),
     repeats=5, rounds=2_000_000, bare_rounds=5_000_000,
     longest=15.0, patience=5.0, study_trials=500, asks=5_000, workers_trials=100,
-    service_pairs=10_000, long_trial=100_000, design_trials=10_000,
+    services=SERVICES, service_pairs=10_000, long_trial=100_000, design_trials=10_000,
 )  # fmt: skip
 QUICK = Size(
     "quick", LONG, (10, 100, 1_000), 100_000, (50_000,),
     repeats=3, rounds=500_000, bare_rounds=2_000_000,
     longest=0.8, patience=0.5, study_trials=50, asks=2_000, workers_trials=20,
-    service_pairs=2_000, long_trial=10_000, design_trials=2_000,
+    services=SERVICES, service_pairs=2_000, long_trial=10_000, design_trials=2_000,
 )  # fmt: skip
 TINY = Size(
     "tiny", ("docb", "tsbu", "bwcr"), (2, 10, 20), 200, (100, 500),
     repeats=2, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
-    service_pairs=40, long_trial=300, design_trials=4,
+    services=(("SQLite", 1), ("PostgreSQL", 2)), service_pairs=40, long_trial=300, design_trials=4,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import itertools
 import json
 import subprocess
 import sys
@@ -13,15 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bench
 from bench import MARKED, options_from
 from instructions import collected
 from safebandit.simulation.simulate import simulate
 from speed import limit, report
+from speed.designs import DESIGNS
 from speed.goals import MACHINE, as_share, judge
 from speed.kept import Run, changes, previous, read
 from speed.limit import BareLoop, played_arms
 from speed.problems import SEED, drug_trial, many_arms
-from speed.size import TINY
+from speed.size import FULL, QUICK, TINY
 from speed.spread import Spread
 from speed.sweeps import Cell, affordable
 from speed.tables import Table
@@ -44,7 +47,7 @@ def run_of(**parts):
     return Run(date="2020-01-02T03:04:05+00:00", computer=computer, settings={"study_trials": 500}, **parts)
 
 
-def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_path):
+def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_path, monkeypatch, capsys):
     done = subprocess.run([*BENCH, "--tiny", "--out", str(tmp_path)], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     run = read(tmp_path / "bench-tiny.json")
@@ -53,21 +56,22 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert [(c.policy, c.horizon) for c in run.horizons] == [(p, t) for t in size["horizons"] for p in TINY.policies]
     assert len(run.limit) == len(size["arms"]) + len(size["horizons"])
     assert all(c.cost.median > 0 and c.share.low <= c.share.median <= c.share.high for c in run.horizons)
-    assert [(each["database"], each["workers"]) for each in run.service] == [
-        ("SQLite", 1), ("SQLite", 2), ("PostgreSQL", 1), ("PostgreSQL", 2),
-    ]  # fmt: skip
+    # Each database and each number of workers once; the whole run has all four.
+    assert [(each["database"], each["workers"]) for each in run.service] == [("SQLite", 1), ("PostgreSQL", 2)]
+    assert {*FULL.services} == {*QUICK.services} == {*itertools.product(("SQLite", "PostgreSQL"), (1, 2))}
     assert all(each["pairs"] == size["service_pairs"] // 16 * 16 and each["p50"] <= each["p99"] for each in run.service)
     assert len(run.growth) == 2
     assert set(run.machine) == set(MACHINE)
+    assert set(run.designs) == set(DESIGNS)
     for ending in (".txt", ".png", ".svg"):
         assert (tmp_path / f"bench-tiny{ending}").stat().st_size > 1_000
     assert done.stdout.startswith((tmp_path / "bench-tiny.txt").read_text(encoding="utf-8"))
     assert "No run before" in done.stdout
 
-    part = [*BENCH, "--tiny", "--only", "horizons", "--policy", "docb", "--out", str(tmp_path)]
-    done = subprocess.run(part, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    assert f"Against the run of {run.date}" in done.stdout
+    part = ["--tiny", "--only", "horizons", "--policy", "docb", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["bench.py", *part])
+    bench.main()
+    assert f"Against the run of {run.date}" in capsys.readouterr().out
     assert read(tmp_path / "bench-tiny.json") == run
     assert [c.policy for c in read(tmp_path / "bench-tiny-part.json").horizons] == ["docb"] * len(size["horizons"])
 

@@ -12,7 +12,6 @@ import pytest
 import safebandit
 from safebandit import (
     DoublyOptimistic,
-    HoeffdingLower,
     Instance,
     KLLower,
     Result,
@@ -433,48 +432,39 @@ def test_a_sampled_risk_is_drawn_anew_after_a_held_round():
     assert (trials.held < 500).all()
 
 
-# A user's own index.
+# A user's own indices: one class for each, as every pair of classes is compiled in this process anew.
 
 
 class Mean(NamedTuple):
-    """The mean reward, whose code is soon compiled."""
+    """The mean reward; if so wanted, no number for an arm whose every reward was 1."""
+
+    nan_if_perfect: bool = False
 
 
 @safebandit.upper.register(Mean)
 def mean(index, seen, t):
+    if index.nan_if_perfect and seen.plays > 0 and seen.total == seen.plays:
+        return math.nan
     return seen.total / max(1, seen.plays)
 
 
-class MeanUnlessPerfect(NamedTuple):
-    """The mean reward; no number for an arm whose every reward was 1."""
+class Zero(NamedTuple):
+    """A lower risk index of 0; if so wanted, no number for arms that were played and never harmed, or for all."""
+
+    nan_if_harmless: bool = False
+    nan: bool = False
 
 
-@safebandit.upper.register(MeanUnlessPerfect)
-def mean_unless_perfect(index, seen, t, stream):
-    return math.nan if seen.plays > 0 and seen.total == seen.plays else seen.total / max(1, seen.plays)
-
-
-class ZeroUnlessHarmless(NamedTuple):
-    """A lower risk index of 0; no number for an arm that was played and never harmed."""
-
-
-@safebandit.lower.register(ZeroUnlessHarmless)
-def zero_unless_harmless(index, seen, t, alpha, stream):
-    return math.nan if seen.total == 0.0 and seen.plays > 0 else 0.0
-
-
-class NeverANumber(NamedTuple):
-    """A broken safety index."""
-
-
-@safebandit.lower.register(NeverANumber)
-def never_a_number(index, seen, t, alpha, stream):
-    return math.nan
+@safebandit.lower.register(Zero)
+def zero(index, seen, t, alpha, stream):
+    if index.nan or (index.nan_if_harmless and seen.total == 0.0 and seen.plays > 0):
+        return math.nan
+    return 0.0
 
 
 def test_an_arm_whose_reward_index_is_nan_is_never_chosen():
     instance = Instance.bernoulli([1.0, 0.0, 0.5], [0, 0, 0], 0.5)
-    policy = DoublyOptimistic(MeanUnlessPerfect(), HoeffdingLower())
+    policy = DoublyOptimistic(Mean(nan_if_perfect=True), Zero())
     result = simulate(instance, policy, horizon=300, trials=20, seed=1)
     plays = result.of(result.policies[0]).plays
     # The best arm is played in the first rounds, which ask no index, and never again.
@@ -487,7 +477,7 @@ def test_an_arm_whose_reward_index_is_nan_is_never_chosen():
 
 def test_an_arm_whose_safety_index_is_nan_is_never_permissible():
     instance = Instance.bernoulli([1.0, 0.0], [0.0, 1.0], 1.0)
-    policy = DoublyOptimistic(Mean(), ZeroUnlessHarmless())
+    policy = DoublyOptimistic(Mean(), Zero(nan_if_harmless=True))
     trials = next(iter(simulate(instance, policy, horizon=200, trials=2, seed=1).by_policy.values()))
     assert trials.plays.tolist() == [[1, 199]] * 2
     assert (trials.none_permissible == 0).all()
@@ -495,7 +485,7 @@ def test_an_arm_whose_safety_index_is_nan_is_never_permissible():
 
 def test_when_every_safety_index_is_nan_nothing_is_played():
     instance = Instance.bernoulli([1.0, 0.5], [0.0, 0.0], 1.0)
-    policy = DoublyOptimistic(Mean(), NeverANumber(), each_first=False)
+    policy = DoublyOptimistic(Mean(), Zero(nan=True), each_first=False)
     trials = next(iter(simulate(instance, policy, horizon=50, trials=2).by_policy.values()))
     assert trials.held.tolist() == [50, 50]
     assert (trials.plays == 0).all()
@@ -504,7 +494,7 @@ def test_when_every_safety_index_is_nan_nothing_is_played():
 
 def test_a_users_policy_is_run_again_when_it_is_given_again(tmp_path):
     instance = Instance.bernoulli([1.0, 0.0, 0.5], [0, 0, 0], 0.5)
-    policy = DoublyOptimistic(MeanUnlessPerfect(), HoeffdingLower())
+    policy = DoublyOptimistic(Mean(nan_if_perfect=True), Zero())
     result = simulate(instance, {"mine": policy}, horizon=300, trials=8, seed=1)
     loaded = Result.load(result.save(tmp_path / "mine.parquet"))
     assert_same(rerun(loaded, policies={"mine": policy}).by_policy, result.by_policy)
