@@ -126,7 +126,7 @@ def test_a_file_can_be_run_again_from_itself(drug, tmp_path):
         {"mine": "tsbu:schedule=theory", "tsbu": "docb"},
         ["tsbu:schedule=theory,when_none=hold", "docb:when_none=75 mg"],
         [safebandit.klbayes()],
-        [DoublyOptimistic(safebandit.BayesUpper(), KLLower()), safebandit.docb()],
+        [DoublyOptimistic(safebandit.BayesUpper(), safebandit.BayesLower()), safebandit.docb()],
         [DoublyOptimistic(safebandit.Thompson(), safebandit.BayesLower()), safebandit.topsi(), safebandit.tsbu()],
     ],
     ids=["labelled", "labelled texts", "texts", "klbayes", "bayes-upper and docb", "three of Thompson"],

@@ -498,7 +498,7 @@ def test_two_trials_whose_seed_nobody_chose_differ():
     "policy",
     [
         klbayes(),
-        DoublyOptimistic(BayesUpper(), KLLower()),
+        DoublyOptimistic(BayesUpper(), BayesLower()),
         DoublyOptimistic(Thompson(), BayesLower()),
         DoublyOptimistic(Thompson(2.0, 0.5), KLLower(), when_none="1"),
         "tsbu:schedule=theory,when_none=1",
