@@ -53,9 +53,11 @@ def edited(monkeypatch):
     def edit():
         monkeypatch.setattr(sources, "_hash_of", lambda *_: "edited")
         sources.sources.cache_clear()
+        sources.design_sources.cache_clear()
 
     yield edit
     sources.sources.cache_clear()
+    sources.design_sources.cache_clear()
 
 
 @pytest.fixture

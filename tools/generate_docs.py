@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -28,6 +29,35 @@ def rules_page() -> str:
     from safebandit.cli.catalogue import rule_catalogue
 
     return _with_tables("docs/rules.md", rule_catalogue())
+
+
+def characteristics_page() -> str:
+    """docs/characteristics.md with the table of all characteristics between its marks."""
+    from safebandit.studies.designs.catalogue import CHARACTERISTICS
+
+    better = {1: "more", 0: "", -1: "less"}
+    lines = ["<!-- table: written by `make docs`; edit the sources -->", "", "| name | what it is | kind | better |"]
+    lines += ["|---|---|---|---|"]
+    for each in CHARACTERISTICS.values():
+        lines.append(f"| {each.name} | {each.about} | {each.kind} | {better[each.better]} |")
+    table = "\n".join([*lines, "", "<!-- /table -->"])
+    page = (ROOT / "docs/characteristics.md").read_text(encoding="utf-8")
+    return re.sub("<!-- table:.*<!-- /table -->", lambda _: table, page, flags=re.DOTALL)
+
+
+def designs_page() -> str:
+    """docs/designs.md with a table of the designs by name, from their own docstrings, between its marks."""
+    from safebandit.cli.catalogue import parameters
+    from safebandit.trials.designs import DESIGNS
+
+    lines = ["<!-- designs: written by `make docs`; edit the sources -->", "## Designs by name", ""]
+    lines += ["| name | what it is | parameters |", "|---|---|---|"]
+    for name, constructor in DESIGNS.items():
+        about = " ".join((inspect.getdoc(constructor) or "").split()).replace("|", "\\|")
+        lines.append(f"| `{name}` | {about} | {parameters(constructor).removeprefix('arms, ')} |")
+    table = "\n".join([*lines, "<!-- /designs -->"])
+    page = (ROOT / "docs/designs.md").read_text(encoding="utf-8")
+    return re.sub("<!-- designs.*<!-- /designs -->", lambda _: table, page, flags=re.DOTALL)
 
 
 def _with_tables(name: str, catalogue: dict[str, list[dict[str, Any]]]) -> str:
@@ -110,6 +140,8 @@ def _about(name: str) -> str:
 PAGES = {
     "docs/policies.md": policies_page,
     "docs/rules.md": rules_page,
+    "docs/characteristics.md": characteristics_page,
+    "docs/designs.md": designs_page,
     "docs/commands.md": commands_page,
     "CONTRIBUTING.md": contributing_page,
 }

@@ -23,7 +23,8 @@ NEEDED = {"harms": 10, "share": 0.5, "units": 12, "width": 0.2}
 # Tests of this room's rules; those of others are tested where they are.
 OURS = ("safebandit.core.stopping.", "safebandit.core.selection.")
 NAMED_STOPPING = {
-    "arm-futility", "arm-harm", "arm-harm-e", "behind", "enough", "futility", "futility-e", "harm", "harm-e",
+    "arm-futility", "arm-futility-e", "arm-harm", "arm-harm-e", "behind", "behind-e", "enough",
+    "futility", "futility-e", "harm", "harm-e",
     "harm-share", "precision", "superiority-e", "too-many-harms",
 }  # fmt: skip
 

@@ -132,6 +132,12 @@ def test_fitted_takes_the_design_s_names_and_alpha():
             lambda: sb.Scenario("x"),
             "a scenario has the mean risks nu (with mu, where there are rewards), or an instance",
         ),
+        (lambda: sb.Scenario("x", "drug-trial", mu=[0.1]), "leave mu, arms, risks and doses out"),
+        (lambda: sb.Scenario("x", **MEANS, rewarded="no"), "rewarded must be true or false, got 'no'"),
+        (
+            lambda: sb.Scenario("x", **MEANS, risk_delay="weibull:shape=0,scale=9"),
+            "shape of risk_delay must be at least 0.1",
+        ),
         (lambda: sb.Scenario("", **MEANS), "a scenario's name must have 1 to 200 characters, got 0"),
         (lambda: sb.Scenario("x", **MEANS, accrual=0), "accrual must be above 0 and at most 1,000,000, got 0"),
         (lambda: sb.Scenario("x", **MEANS, arrivals="often"), "arrivals must be one of fixed, poisson, got 'often'"),
@@ -180,6 +186,10 @@ def test_fitted_takes_the_design_s_names_and_alpha():
             'scenario "x" must have the risks of the design (tox, nausea), got 1; give nu a row for each',
         ),
         (lambda: sb.random_scenarios("rissing", 3), 'did you mean "rising"?'),
+        (
+            lambda: sb.random_scenarios("pseudo-uniform:arms=60,target=0.9", 1, seed=1),
+            "in 20,000 tries; take fewer arms",
+        ),
         (lambda: sb.random_scenarios("rising", 0), "count must lie between 1 and 10,000, got 0"),
         (lambda: sb.random_scenarios("rising:nu=0.6..0.1", 2), "nu must run from the smaller number to the larger"),
         (lambda: sb.random_scenarios("rising:nu=0.6", 2), "nu must be a range such as 0..0.6, got '0.6'"),

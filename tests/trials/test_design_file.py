@@ -183,3 +183,20 @@ def test_files_that_cannot_be_read(tmp_path):
     # As some editors save it.
     (tmp_path / "x.toml").write_bytes(b"\xef\xbb\xbf" + FILE.encode())
     assert read_design_file(tmp_path / "x.toml").design.title == "Small"
+
+
+def test_the_page_of_designs_shows_the_template_and_every_key():
+    from dataclasses import fields
+    from pathlib import Path
+
+    page = (Path(__file__).parents[2] / "docs" / "designs.md").read_text(encoding="utf-8")
+    assert f"```toml\n{template('phase-1-2')}```" in page
+    listed = page.partition("## What a design says")[2].partition("## Scenarios")[0]
+    assert [line.split("`")[1] for line in listed.splitlines() if line.startswith("| `")] == [
+        field.name for field in fields(sb.Design)
+    ]
+    shown = page.partition("DesignError: ")[2].partition("\n")[0]
+    broken = template("phase-1-2").replace("confidence = 0.95", "confidence = 1.5", 1)
+    with pytest.raises(sb.DesignError) as problem:
+        parse_design_file(broken)
+    assert f"dose.toml, {problem.value}" == shown

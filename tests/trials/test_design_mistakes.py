@@ -24,6 +24,7 @@ MISTAKES = {
     "exclusion upwards on unordered arms": (lambda: design(upwards=True), "upwards", "say ordered = true"),
     "more steps than doses": (lambda: design(ordered=True, steps=3), "steps", "and 2, the levels above the lowest arm"),
     "known_below without steps": (lambda: design(known_below=3), "known_below", "this design has no steps, got 3"),
+    "climb without steps": (lambda: design(climb=0.5), "climb", "this design has no steps, got 0.5; say steps = 1, or"),
     "a control that is no arm": (
         lambda: design(control="hihg"),
         "control",
@@ -142,6 +143,7 @@ MISTAKES = {
         "cohorts",
         'a design has no key "cohorts"; did you mean "cohort"?',
     ),
+    "a list": (lambda: sb.Design.from_dict([1]), "", "a design is a table of its keys, got [1]"),
     "no units": (lambda: sb.Design.from_dict({"arms": 2, "alpha": 0.3}), "", "a design needs units; add units = 36"),
     "too many units": (lambda: design(units=10**8), "units", "must lie between 1 and 10,000,000, got 100000000"),
     "no arms": (lambda: design(arms=[]), "arms", "a design needs at least one arm, got none"),

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import safebandit as sb
 from safebandit.core.arms import at, quantity
@@ -183,3 +184,19 @@ def test_streams_of_many_trials_are_those_of_each(seed):
             one = trial_streams(seed, trial, 4)
             assert states[i].tobytes() == one.policy.tobytes() + one.arms.tobytes()
             assert keys[i].tolist() == one.keys.tolist()
+
+
+def test_nobody_climbs_above_an_arm_that_is_not_safe_enough():
+    """By SciPy: at each decision every lower arm of which something is known is safe with the chance that is asked."""
+    climbed = 0
+    for history in histories(plan(cohort=3, first=0, steps=1, known_below=3, climb=0.5), range(200)):
+        harms, known = np.zeros(len(ARMS)), np.zeros(len(ARMS))
+        for event in history:
+            if event.kind == "given" and event.unit % 3 == 1:
+                chances = stats.beta.cdf(ALPHA, 1 + harms, 1 + known - harms)
+                assert all(chances[k] >= 0.5 for k in range(event.arm) if known[k] > 0)
+                climbed += event.arm > 0
+            elif event.kind == "told":
+                known[event.arm] += 1
+                harms[event.arm] += event.outcome[1]
+    assert climbed > 100

@@ -50,7 +50,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     listed = [
         {
             "name": name,
-            "parameters": _parameters(entry.constructor),
+            "parameters": parameters(entry.constructor),
             "formula": entry.formula,
             "source": entry.source,
             "about": inspect.getdoc(entry.constructor),
@@ -78,7 +78,7 @@ def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "parameters": _parameters(kind),
+            "parameters": parameters(kind),
             "formula": DESCRIPTIONS.get(kind, Description()).formula,
             "source": DESCRIPTIONS.get(kind, Description()).source,
             "about": (inspect.getdoc(kind) or "").partition("\n")[0],
@@ -87,7 +87,8 @@ def _described(kinds: dict[str, type]) -> list[dict[str, Any]]:
     ]
 
 
-def _parameters(constructor: Any) -> str:
+def parameters(constructor: Any) -> str:
+    """The parameters of a constructor with their defaults, as the tables show them."""
     parts = []
     for name, parameter in inspect.signature(constructor).parameters.items():
         default = getattr(parameter.default, "name", parameter.default)

@@ -47,11 +47,13 @@ def run(
     workers: Workers = None,
     dask: Dask = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for report, tables and trials.  [default of a file: results/NAME]")
+        Path | None,
+        typer.Option(help="Folder for report, tables and trials.  [default of a file, without --json: results/NAME]"),
     ] = None,
     add: Annotated[
         bool, typer.Option("--add", help="Add to the trials that are in the folder, up to --trials in all.")
     ] = False,
+    question: Annotated[str, typer.Option(help="What the report is to answer, for its first lines.")] = "",
     json: Json = False,
 ) -> int:
     """Play every design on every scenario: operating characteristics, each with its Monte-Carlo error."""
@@ -71,7 +73,7 @@ def run(
             **where, progress=progress, add_to=folder / FILE if add and folder is not None else None,
         )  # fmt: skip
     # Written first: what is printed may meet a pipe that is closed.
-    page = None if folder is None else found.write(folder, seconds=time.perf_counter() - began)
+    page = None if folder is None else found.write(folder, question=question, seconds=time.perf_counter() - began)
     if json:
         typer.echo(found.to_json())
     else:

@@ -67,7 +67,7 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     "paper": (_ONLY_LISTED,),
     "design run": (
         *_OF_TEXTS,
-        Needs(("add",), (("file",), ("out",))),
+        Needs(("add", "question"), (("file",), ("out",))),
     ),
     "design calibrate": (*_OF_TEXTS, _ONE_DESIGN, Needs(("write",), (("file",),))),
     "design tune": (*_OF_TEXTS, _ONE_DESIGN),

@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from safebandit.simulation.results import Result
 
 File = Annotated[Path, typer.Argument(help="A result.parquet that simulate wrote.")]
+AnyFile = Annotated[
+    Path, typer.Argument(help="A result.parquet of simulate, or a characteristics.parquet of design run.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
-def show(file: File, json: Json = False) -> None:
+def show(file: AnyFile, json: Json = False) -> None:
     """Print the summary of a saved result."""
+    from safebandit.studies.designs.saved import holds_characteristics
+
+    if holds_characteristics(file):
+        _show_designs(file, json)
+        return
     from safebandit.cli.show import print_json, print_result, say
     from safebandit.simulation.results import Result
 
@@ -68,8 +76,12 @@ def extend(
     return 0
 
 
-def rerun(file: File, workers: Workers = None, dask: Dask = None) -> int:
+def rerun(file: AnyFile, workers: Workers = None, dask: Dask = None) -> int:
     """Run a saved result again from itself, and say whether every trial came out the same."""
+    from safebandit.studies.designs.saved import holds_characteristics
+
+    if holds_characteristics(file):
+        return _rerun_designs(file, workers, dask)
     from safebandit.cli.show import progress_bar
     from safebandit.simulation.results import Result
     from safebandit.simulation.simulate import rerun as run_again
@@ -83,6 +95,35 @@ def rerun(file: File, workers: Workers = None, dask: Dask = None) -> int:
     same = again.same_trials(result)
     typer.echo(
         f"{result.trials:,} trials of {len(result.policies)} policies, made by {_made_by(result)}: "
+        + ("identical, bit for bit" if same else "different")
+    )
+    return 0 if same else 1
+
+
+def _show_designs(file: Path, json: bool) -> None:
+    """Print the operating characteristics of designs from their file."""
+    from safebandit.cli.design_run import print_characteristics
+    from safebandit.studies.designs.results import Characteristics
+
+    found = Characteristics.load(file)
+    if json:
+        typer.echo(found.to_json())
+    else:
+        print_characteristics(found)
+
+
+def _rerun_designs(file: Path, workers: int | None, dask: str | None) -> int:
+    """Play the operating characteristics of designs again from their file."""
+    from safebandit.cli.show import progress_bar
+    from safebandit.studies.designs.results import Characteristics
+    from safebandit.studies.designs.run import rerun as play_again
+
+    found = Characteristics.load(file)
+    with progress_bar() as progress, chosen_executor(dask, workers) as where:
+        same = play_again(found, **where, progress=progress)
+    typer.echo(
+        f"{found.trials:,} trials of {len(found.designs)} designs on {len(found.scenarios)} scenarios, made by version "
+        f"{found.version}{'' if found.is_current else ', other sources than these'}: "
         + ("identical, bit for bit" if same else "different")
     )
     return 0 if same else 1

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Records, State, at, fits, quantity
+from safebandit.core.chances import chance_safe, known_risks
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.policies.interface import WAIT, decide, looked
 from safebandit.core.streams import uniform
 
 # Why an arm may not be given now: nothing speaks against it, too many of its units are pending, it is more steps up
-# than are allowed, or it was dropped for good.
-FREE, PENDING, STEP, DROPPED = 0, 1, 2, 3
+# than are allowed, it was dropped for good, or an arm below it is not safe enough to climb above.
+FREE, PENDING, STEP, DROPPED, CLIMB = 0, 1, 2, 3, 4
 
 
 # A `Conduct` for compiled code; the looks lie behind one another, as the numbers that an index keeps do.
@@ -34,6 +35,7 @@ CONDUCT = np.dtype(
         ("pending_cap", "i8"),
         ("rewarded", "i8"),
         ("lost_is_harm", "i8"),
+        ("climb", "f8"),
         ("look_count", "i8"),
         ("looks", "i8", (1,)),
     ]
@@ -51,6 +53,7 @@ class Conduct(NamedTuple):
     that was given, and an arm is given first when `known_below` risks are known of the one below. With `upwards` an
     arm that is not permissible excludes those above it. The data are looked at when so many units are settled as
     `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known;
+    With `climb` above 0 an arm is given only if every arm below it that was given is safe with at least that chance;
     `rewarded`, whether a unit has a reward at all; `lost_is_harm`, whether a risk that is never heard of counts as
     harm.
     """
@@ -67,6 +70,7 @@ class Conduct(NamedTuple):
     pending_cap: int
     rewarded: bool
     lost_is_harm: bool = True
+    climb: float = 0.0
 
     def packed(self) -> Records:
         """One record of type CONDUCT, as compiled code takes it: a bare pointer, which costs nothing to pass on."""
@@ -91,10 +95,12 @@ def plain_conduct(pending_cap: int = 1) -> Conduct:
 
 
 @inlined
-def bar(conduct: Rules, state: State, k: int) -> int:
-    """What speaks against giving arm k now: FREE, PENDING, STEP or DROPPED."""
+def bar(conduct: Rules, state: State, k: int, top: int) -> int:
+    """What speaks against giving arm k now, where `top` is the highest that may be climbed to: FREE, PENDING, ..."""
     if at(state.arms, k).dropped:
         return DROPPED
+    if k > top:
+        return CLIMB
     for j in range(1, 1 + state.risks):
         risk = quantity(state, k, j)
         if not fits(risk.pending, risk.plays, conduct.pending_cap):
@@ -120,11 +126,22 @@ def _within_steps(conduct: Rules, state: State, k: int) -> bool:
 
 
 @inlined
+def highest(conduct: Rules, state: State) -> int:
+    """The highest arm that may be climbed to: the first that is not safe enough, from a flat prior, or the last."""
+    if conduct.climb > 0.0:
+        for k in range(state.size):
+            if known_risks(state, k) > 0 and chance_safe(state, k, 1.0, 1.0) < conduct.climb:
+                return k
+    return state.size - 1
+
+
+@inlined
 def mark_available(conduct: Rules, state: State) -> None:
     """Note of every arm whether it may be given now."""
     state.course.upwards = conduct.upwards
+    top = highest(conduct, state)
     for k in range(state.size):
-        at(state.arms, k).available = bar(conduct, state, k) == FREE
+        at(state.arms, k).available = bar(conduct, state, k, top) == FREE
 
 
 @piece

@@ -21,7 +21,7 @@ from safebandit.core.arms import (
     new_memory,
     quantity,
 )
-from safebandit.core.conduct import Rules, bar, give, mark_available, next_arm, settle
+from safebandit.core.conduct import Rules, bar, give, highest, mark_available, next_arm, settle
 from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
@@ -269,8 +269,9 @@ def _bars(conduct: Records, memory: Memory, out: Counts) -> None:
     """Write of every arm what speaks against giving it now, and note whether it may be given."""
     state = state_of(memory, 0, False)
     mark_available(conduct[0], state)
+    top = highest(conduct[0], state)
     for k in range(state.size):
-        out[k] = bar(conduct[0], state, k)
+        out[k] = bar(conduct[0], state, k, top)
 
 
 def _measure_all(rule: Any, memory: Memory, rows: Counts, found: Numbers) -> None:

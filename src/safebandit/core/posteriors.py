@@ -29,6 +29,8 @@ from safebandit.core.dispatch import compiled, inlined
 # How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
 REACH = 6.0
 PANEL = 3.0
+# So many arms are few: with more, panels are narrower.
+FEW = 4
 # How many places a panel has, where they are on [-1, 1], and their weights.
 PLACES = 10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
@@ -51,71 +53,68 @@ def _running_weights() -> Numbers:
 _RUNNING = np.ascontiguousarray(_running_weights().T)
 
 
-class Laws(NamedTuple):
-    """Of each posterior: its a and b, the logarithm of its highest density over the angle, between which angles it
-    lies, and how wide a panel may be.
-    """
-
-    a: Numbers
-    b: Numbers
-    peak: Numbers
-    first: Numbers
-    last: Numbers
-    step: Numbers
+# Rows of the laws of all arms: a and b of each posterior, the logarithm of its highest density over the angle, between
+# which angles it lies, and how wide a panel may be. Few arrays, because each costs time to compile.
+A, B, PEAK, FIRST, LAST, STEP = range(6)
+# Layers of tables: the density of each law at each place with the weight of the place, and the chance to lie below x;
+# and below x + shift, if there is a shift.
+SHARE, BELOW, MOVED = range(3)
 
 
 @compiled
-def _laws(plays: Numbers, ones: Numbers) -> Laws:
+def _laws(plays: Numbers, ones: Numbers) -> Numbers:
     count = plays.size
-    laws = Laws(
-        ones + 1.0, plays - ones + 1.0, np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    )  # fmt: skip
+    laws = np.empty((6, count))
     for k in range(count):
-        p, q = 2.0 * laws.a[k] - 1.0, 2.0 * laws.b[k] - 1.0
+        laws[A, k], laws[B, k] = ones[k] + 1.0, plays[k] - ones[k] + 1.0
+        p, q = 2.0 * laws[A, k] - 1.0, 2.0 * laws[B, k] - 1.0
         mode = math.atan2(math.sqrt(p), math.sqrt(q))
-        laws.peak[k] = 0.5 * (p * math.log(p / (p + q)) + q * math.log(q / (p + q)))
+        laws[PEAK, k] = 0.5 * (p * math.log(p / (p + q)) + q * math.log(q / (p + q)))
         # The logarithm of the density is concave, nowhere less bent than by the square of this.
         bent = math.sqrt(p) + math.sqrt(q)
-        laws.first[k], laws.last[k] = max(0.0, mode - REACH / bent), min(_QUARTER, mode + REACH / bent)
-        laws.step[k] = PANEL / bent
+        laws[FIRST, k], laws[LAST, k] = max(0.0, mode - REACH / bent), min(_QUARTER, mode + REACH / bent)
+        # The largest of many varies less than each of them.
+        laws[STEP, k] = PANEL / bent * min(1.0, math.sqrt(FEW / count))
     return laws
 
 
 @inlined
 def _moved(angle: float, by: float) -> float:
     """The angle of x + by, where x is that of an angle."""
+    if by == 0.0:
+        return angle
     x = min(1.0, max(0.0, math.sin(angle) ** 2 + by))
     return math.atan2(math.sqrt(x), math.sqrt(1.0 - x))
 
 
 @compiled
-def _panels(laws: Laws, shift: float) -> tuple[Numbers, Numbers]:
-    """Where panels begin and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
+def _panels(laws: Numbers, shift: float) -> Numbers:
+    """Where panels begin, and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
 
     A panel ends where the narrowest law has had its step, or where one begins that is narrower than what is left.
     """
-    count, end = laws.a.size, _moved(_QUARTER, -shift)
+    count, end = laws.shape[1], _moved(_QUARTER, -shift)
     kinds = 2 if shift > 0.0 else 1
+    # Each law takes up its reach step by step, and may begin one panel more and end another.
+    most = (int(2.0 * REACH / PANEL * max(1.0, math.sqrt(count / FEW))) + 3) * kinds * count
+    panels, size, place = np.empty((most, 2)), 0, 0.0
     first, last = np.empty((kinds, count)), np.empty((kinds, count))
-    for k in range(count):
-        for kind in range(kinds):
-            first[kind, k] = _moved(laws.first[k], -shift) if kind else laws.first[k]
-            last[kind, k] = _moved(laws.last[k], -shift) if kind else laws.last[k]
-    most = 8 * kinds * count + 2
-    begin, width, size = np.empty(most), np.empty(most), 0
-    place = first.min()
+    for kind in range(kinds):
+        for k in range(count):
+            first[kind, k] = _moved(laws[FIRST, k], -kind * shift)
+            last[kind, k] = _moved(laws[LAST, k], -kind * shift)
     while size < most:
         after, soonest, inside = math.inf, math.inf, False
         for kind in range(kinds):
-            here = _moved(place, shift) if kind else place
+            by = kind * shift
+            here = _moved(place, by)
             for k in range(count):
                 if last[kind, k] <= place:
                     continue
                 inside = inside or first[kind, k] <= place
                 soonest = min(soonest, first[kind, k])
-                until = here + laws.step[k]
-                until = _moved(until, -shift) if kind and until < _QUARTER else until
-                after = min(after, max(first[kind, k], until))
+                until = here + laws[STEP, k]
+                after = min(after, max(first[kind, k], _moved(until, -by) if until < _QUARTER else until))
         if soonest == math.inf:
             break
         if not inside:
@@ -123,100 +122,88 @@ def _panels(laws: Laws, shift: float) -> tuple[Numbers, Numbers]:
             continue
         # At the end of what x + shift can be, its law has a corner.
         after = min(after, end if place < end else _QUARTER)
-        begin[size], width[size] = place, after - place
+        panels[size, 0], panels[size, 1] = place, after - place
         size += 1
         place = after
-    return begin[:size], width[:size]
-
-
-class Tables(NamedTuple):
-    """Of every law, by row, and at every place: its density with the weight of the place, and the chance to lie below;
-    and below x + shift, if there is a shift.
-    """
-
-    share: Numbers
-    below: Numbers
-    below_moved: Numbers
+    return panels[:size]
 
 
 @compiled
-def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Tables:
+def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Numbers:
     laws = _laws(plays, ones)
-    begin, width = _panels(laws, shift)
-    shape = (laws.a.size, begin.size * PLACES)
-    tables = Tables(np.empty(shape), np.empty(shape), np.empty(shape if shift > 0.0 else (0, 0)))
-    total = _add_up(laws, begin, width, 0.0, tables.share, tables.below)
-    for k in range(shape[0]):
-        scale = 1.0 / total[k]
-        for i in range(shape[1]):
-            tables.share[k, i] *= scale
-            tables.below[k, i] *= scale
+    panels = _panels(laws, shift)
+    count, size = plays.size, panels.shape[0] * PLACES
+    tables, total = np.empty((3 if shift > 0.0 else 2, count, size)), np.zeros((2, count))
     if shift > 0.0:
-        moved = _add_up(laws, begin, width, shift, np.empty(shape), tables.below_moved)
-        for k in range(shape[0]):
-            # What is above x + shift is there in full; what is below may lie under the first place.
-            least, scale = 1.0 - moved[k] / total[k], 1.0 / total[k]
-            for i in range(shape[1]):
-                tables.below_moved[k, i] = least + tables.below_moved[k, i] * scale
+        # Its densities are written over by those without a shift.
+        _add_up(laws, panels, shift, tables, MOVED, total[1])
+    _add_up(laws, panels, 0.0, tables, BELOW, total[0])
+    for k in range(count):
+        scale = 1.0 / total[0, k]
+        for i in range(size):
+            tables[SHARE, k, i] *= scale
+            tables[BELOW, k, i] *= scale
+            if shift > 0.0:
+                # What is above x + shift is there in full; what is below may lie under the first place.
+                tables[MOVED, k, i] = 1.0 - (total[1, k] - tables[MOVED, k, i]) * scale
     return tables
 
 
 @compiled
-def _add_up(laws: Laws, begin: Numbers, width: Numbers, shift: float, share: Numbers, below: Numbers) -> Numbers:
-    """Write the densities of x + shift, by the weights of places, and what has added up to each; the totals.
+def _add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer: int, total: Numbers) -> None:
+    """Write the densities of x + shift, by the weights of places, and into a layer what has added up to each place.
 
     Up to a factor of each law, which the total with no shift tells.
     """
-    count = laws.a.size
-    total, running = np.zeros(count), np.empty(PLACES)
-    slope, log_x, log_rest = np.empty(PLACES), np.empty(PLACES), np.empty(PLACES)
-    for panel in range(begin.size):
-        first, half = panel * PLACES, 0.5 * width[panel]
+    running, logs = np.empty(PLACES), np.empty((3, PLACES))
+    for panel in range(panels.shape[0]):
+        first, half = panel * PLACES, 0.5 * panels[panel, 1]
         for i in range(PLACES):
-            angle = begin[panel] + half * (1.0 + _NODES[i])
+            angle = panels[panel, 0] + half * (1.0 + _NODES[i])
             sine, cosine = math.sin(angle), math.cos(angle)
             rest = cosine * cosine - shift
-            # Beyond 1 there is nothing. The slope is that of x over the angle, up to a factor of 2.
-            slope[i] = half * sine * cosine if rest > 0.0 else 0.0
-            log_x[i], log_rest[i] = math.log(min(1.0, sine * sine + shift)), math.log(max(rest, _TINY))
-        for k in range(count):
-            a, b, peak = laws.a[k] - 1.0, laws.b[k] - 1.0, laws.peak[k]
-            running[:] = total[k]
+            logs[0, i], logs[1, i] = math.log(min(1.0, sine * sine + shift)), math.log(max(rest, _TINY))
+            # The slope of x over the angle, up to a factor of 2; beyond 1 there is nothing.
+            logs[2, i] = half * sine * cosine if rest > 0.0 else 0.0
+        for k in range(laws.shape[1]):
+            a, b, peak = laws[A, k] - 1.0, laws[B, k] - 1.0, laws[PEAK, k]
             for i in range(PLACES):
-                density = slope[i] * math.exp(a * log_x[i] + b * log_rest[i] - peak)
-                share[k, first + i] = _WEIGHTS[i] * density
+                running[i] = total[k]
+            for i in range(PLACES):
+                density = logs[2, i] * math.exp(a * logs[0, i] + b * logs[1, i] - peak)
+                tables[SHARE, k, first + i] = _WEIGHTS[i] * density
                 total[k] += _WEIGHTS[i] * density
                 for j in range(PLACES):
                     running[j] += _RUNNING[i, j] * density
             for i in range(PLACES):
-                below[k, first + i] = running[i]
-    return total
+                tables[layer, k, first + i] = running[i]
 
 
 @compiled
-def chances_best(plays: Numbers, ones: Numbers, lowest: bool) -> Numbers:
-    """Of each arm the chance that its mean is the largest of all, or the smallest where the `lowest` is best.
+def chances_best(plays: Numbers, ones: Numbers) -> Numbers:
+    """Of each arm the chance that its mean is the largest of all.
 
-    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0]), False).round(6).tolist()
+    >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0])).round(6).tolist()
     [0.333333, 0.666667]
     """
     tables = _tabulate(plays, ones, 0.0)
-    count, size = tables.share.shape
-    best, worse = np.zeros(count), tables.below
-    if lowest:
-        worse = 1.0 - worse
+    count, size = tables.shape[1:]
+    best, before, after = np.zeros(count), np.ones((count, size)), np.ones(size)
     # The product over all others is that over the arms before times that over those after.
-    before, after = np.ones((count, size)), np.ones(size)
     for k in range(1, count):
         for i in range(size):
-            before[k, i] = before[k - 1, i] * worse[k - 1, i]
+            before[k, i] = before[k - 1, i] * tables[BELOW, k - 1, i]
+    total = 0.0
     for k in range(count - 1, -1, -1):
+        chance = 0.0
         for i in range(size):
-            best[k] += tables.share[k, i] * before[k, i] * after[i]
-            after[i] *= worse[k, i]
+            chance += tables[SHARE, k, i] * before[k, i] * after[i]
+            after[i] *= tables[BELOW, k, i]
+        best[k] = max(0.0, chance)
+        total += best[k]
     for k in range(count):
-        best[k] = max(0.0, best[k])
-    return best / best.sum()
+        best[k] /= total
+    return best
 
 
 @compiled
@@ -229,45 +216,42 @@ def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
     if not 0.0 < difference < 1.0:
         return 0.0 if difference <= 0.0 else 1.0
     tables = _tabulate(plays, ones, difference)
-    count, size = tables.share.shape
-    within = tables.below_moved - tables.below
-    chance, product = 0.0, np.empty(size)
+    count, size = tables.shape[1:]
+    chance = 0.0
     for k in range(count):
-        product[:] = tables.share[k]
-        for j in range(count):
-            if j != k:
-                for i in range(size):
-                    product[i] *= within[j, i]
-        chance += product.sum()
+        for i in range(size):
+            product = tables[SHARE, k, i]
+            for j in range(count):
+                if j != k:
+                    product *= tables[MOVED, j, i] - tables[BELOW, j, i]
+            chance += product
     return min(1.0, max(0.0, chance))
 
 
 @compiled
-def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float, lowest: bool) -> Numbers:
-    """Of each arm the chance that its mean is better than that of `arm` by more than `difference`: above it, or below
-    where the `lowest` is best; of that arm itself NaN.
+def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float) -> Numbers:
+    """Of each arm the chance that its mean is above that of `arm` by more than `difference`; of that arm itself NaN.
 
-    >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5, False).round(6).tolist()
+    >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5).round(6).tolist()
     [nan, 0.125]
     """
-    # The lowest mean is the largest of what is left to 1.
-    tables = _tabulate(plays, plays - ones if lowest else ones, min(abs(difference), 1.0))
-    below = tables.below if difference == 0.0 else tables.below_moved
+    tables = _tabulate(plays, ones, min(abs(difference), 1.0))
+    below = tables[BELOW if difference == 0.0 else MOVED]
     chances = np.zeros(plays.size)
     for k in range(plays.size):
         for i in range(below.shape[1]):
             if difference >= 0.0:
-                chances[k] += tables.share[arm, i] * (1.0 - below[k, i])
+                chances[k] += tables[SHARE, arm, i] * (1.0 - below[k, i])
             else:
                 # X_k > X - |d| unless X > X_k + |d|.
-                chances[k] += tables.share[k, i] * below[arm, i]
+                chances[k] += tables[SHARE, k, i] * below[arm, i]
         chances[k] = min(1.0, max(0.0, chances[k]))
     chances[arm] = math.nan
     return chances
 
 
 class Left(NamedTuple):
-    """The arms that are not dropped, and what is known of the compared quantity of each: plays and ones."""
+    """The arms that are not dropped; of each the plays whose compared quantity is known, and how many were good."""
 
     arms: Counts
     plays: Numbers
@@ -276,12 +260,17 @@ class Left(NamedTuple):
 
 @inlined
 def arms_left(state: State, lowest: bool) -> Left:
-    """The arms of a trial that are left to compare: by rewards, or by first risks where the `lowest` is best."""
+    """The arms of a trial that are left to compare, by rewards; or by first risks, where the `lowest` is best: then a
+    good play is one without harm, and the largest mean is again the best.
+    """
     count = 0
-    left = Left(np.empty(state.size, np.int64), np.empty(state.size), np.empty(state.size))
+    for k in range(state.size):
+        count += at(state.arms, k).dropped == 0
+    left, place = Left(np.empty(count, np.int64), np.empty(count), np.empty(count)), 0
     for k in range(state.size):
         if not at(state.arms, k).dropped:
             seen = quantity(state, k, 1 if lowest else REWARD)
-            left.arms[count], left.plays[count], left.ones[count] = k, seen.plays, seen.ones
-            count += 1
-    return Left(left.arms[:count], left.plays[:count], left.ones[:count])
+            left.arms[place], left.plays[place] = k, seen.plays
+            left.ones[place] = seen.plays - seen.ones if lowest else seen.ones
+            place += 1
+    return left

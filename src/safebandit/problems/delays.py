@@ -17,6 +17,8 @@ FORMS = {
     "exponential": "exponential:10",
     "weibull": "weibull:shape=2,scale=20",
 }
+# Below this a few delays would be longer than any number of days.
+LEAST_SHAPE = 0.1
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
 
@@ -93,8 +95,8 @@ def _weibull(key: str, given: str) -> Delay:
     if set(parameters) != {"shape", "scale"}:
         raise InstanceError(f"{key} must be written as {FORMS['weibull']}, got {given!r}")
     shape, scale = (_days(key, parameters[name], given) for name in ("shape", "scale"))
-    if shape == 0.0:
-        raise InstanceError(f"the shape of {key} must be above 0, got {given!r}")
+    if shape < LEAST_SHAPE:
+        raise InstanceError(f"the shape of {key} must be at least {LEAST_SHAPE:g}, got {given!r}")
     return Delay(WEIBULL, shape, scale)
 
 

@@ -19,6 +19,8 @@ Drawn = tuple[Numbers | None, Numbers]
 Law = Callable[[np.random.Generator], Drawn]
 
 MOST_SCENARIOS = 10_000
+# So often risks are drawn until they are as wanted.
+MOST_TRIES = 20_000
 _RANGE = re.compile(r"\s*(.+?)\s*\.\.\s*(.+?)\s*")
 
 
@@ -55,10 +57,14 @@ def pseudo_uniform(arms: int = 5, target: float = 0.3) -> Law:
     def law(rng: np.random.Generator) -> Drawn:
         j = int(rng.integers(count))
         bound = aim + (1.0 - aim) * rng.beta(max(count - 1 - j, 0.5), 1.0)
-        while True:
+        for _ in range(MOST_TRIES):
             risks = np.sort(rng.uniform(0.0, bound, count))
             if int(np.argmin(np.abs(risks - aim))) == j:
                 return None, risks
+        raise InstanceError(
+            f"no risks of {count} arms were found of which number {j} is nearest to {aim:g}, in {MOST_TRIES:,} tries; "
+            "take fewer arms"
+        )
 
     return law
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from safebandit.core.arms import Numbers
-from safebandit.core.naming import read_number
+from safebandit.core.naming import read_number, read_value
 from safebandit.core.timing import Timing
 from safebandit.errors import InstanceError, at_key, suggest
 from safebandit.names import normal, read_name
@@ -47,7 +47,7 @@ class Scenario:
     missing: float
     missing_risk: float
     give_up_after: float
-    # Whether the arms were named; otherwise they take the design's names.
+    # Whether the arms have names; those that are only numbered take the design's.
     named: bool
 
     def __init__(
@@ -72,16 +72,17 @@ class Scenario:
     ) -> None:
         if (instance is None) == (nu is None):
             raise InstanceError("a scenario has the mean risks nu (with mu, where there are rewards), or an instance")
+        if instance is not None and any(each is not None for each in (mu, arms, risks, doses)):
+            raise InstanceError("an instance has its own means, arms and risks; leave mu, arms, risks and doses out")
         title = read_name("a scenario's name", name, InstanceError)
         if instance is None:
             truth = _from_means(title, mu, nu, correlation, arms, risks, doses)
         else:
             truth = replace(as_instance(instance), allow_infeasible=True)
-        named = not isinstance(arms, int) and arms is not None if instance is None else True
         values = {
             "name": title,
             "instance": truth,
-            "rewarded": (mu is not None or instance is not None) if rewarded is None else bool(rewarded),
+            "rewarded": _rewarded(rewarded, mu is not None or instance is not None),
             "accrual": _positive("accrual", accrual),
             "arrivals": _arrivals(arrivals),
             "reward_delay": _delay("reward_delay", reward_delay),
@@ -89,7 +90,7 @@ class Scenario:
             "missing": _chance("missing", missing),
             "missing_risk": _chance("missing_risk", missing_risk),
             "give_up_after": _positive("give_up_after", give_up_after),
-            "named": named,
+            "named": truth.arms != tuple(map(str, range(len(truth.arms)))),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -185,8 +186,7 @@ class Scenario:
         origin = str(law.pop("origin", ""))
         options = {key: law.pop(key) for key in ("arms", "risks") if key in law}
         truth = Instance.from_recipe(law, 1.0, name=str(document["name"]), allow_infeasible=True, **options)
-        made = cls(instance=replace(truth, origin=origin), **timing)
-        return made._with(named="arms" in options)
+        return cls(instance=replace(truth, origin=origin), **timing)
 
     @classmethod
     def from_data(
@@ -263,6 +263,11 @@ def _count_arms(mu: Any, nu: Any, arms: Any, doses: Any) -> int:
         if given is not None and not isinstance(given, str) and hasattr(given, "__len__"):
             return len(given)
     raise InstanceError("a scenario of curves alone must say how many arms there are; add arms or doses")
+
+
+def _rewarded(given: Any, usual: bool) -> bool:
+    with at_key("rewarded"):
+        return usual if given is None else bool(read_value("rewarded", given, bool, InstanceError))
 
 
 def _positive(key: str, value: Any) -> float:

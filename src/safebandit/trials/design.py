@@ -45,7 +45,8 @@ class Design:
     `alpha` is one number, one per risk, or a table by the risks' names. A unit has a reward if it is `rewarded`; arms
     are in order of their dose if they are `ordered`. A cohort is so many units of one arm; with `waits` the next begins
     when all is known of those before. With `steps` no unit gets an arm more than so many levels above the highest that
-    was given, nor before `known_below` risks are known of the arm below; with `upwards` an arm that is not permissible
+    was given, nor before `known_below` risks are known of the arm below, nor any arm
+    above one that is not safe with a chance of at least `climb`; with `upwards` an arm that is not permissible
     excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
     after every cohort, or after every `looks` units, or after as many as `looks` lists.
     """
@@ -65,6 +66,7 @@ class Design:
     first: str | None
     steps: int
     known_below: int
+    climb: float
     upwards: bool
     burn_in: int
     looks: int | tuple[int, ...] | None
@@ -92,6 +94,7 @@ class Design:
         first: str | None = None,
         steps: int = 0,
         known_below: int | None = None,
+        climb: float | None = None,
         upwards: bool | None = None,
         burn_in: int = 0,
         looks: int | Sequence[int] | None = None,
@@ -128,7 +131,7 @@ class Design:
         first = -1 if self.first is None else self.arms.index(self.first)
         return Conduct(
             self.units, self.cohort, self.waits, first, self.burn_in, self.steps, self.known_below, self.upwards,
-            self.look_times(), self.pending_cap, self.rewarded, self.lost == "harm",
+            self.look_times(), self.pending_cap, self.rewarded, self.lost == "harm", self.climb,
         )  # fmt: skip
 
     def look_times(self) -> Counts:
@@ -183,6 +186,8 @@ class Design:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, beside: Sequence[str] = ()) -> Design:
         """The design that `to_dict` wrote, or that a file has, which may have other keys `beside` it."""
+        if not isinstance(document, Mapping):
+            raise DesignError(f"a design is a table of its keys, got {document!r}")
         known = [each.name for each in fields(cls)]
         for key in document:
             if key not in known:

@@ -32,12 +32,13 @@ def _check_order(design: Design) -> None:
                     f"{key} is for arms in order, from the lowest dose to the highest, and these are not; "
                     f"say ordered = true, or leave {key} out"
                 )
-    if design.known_below > 0 and design.steps == 0:
-        with at_key("known_below"):
-            raise DesignError(
-                f"known_below says when a step up is allowed, and this design has no steps, got {design.known_below}; "
-                "say steps = 1, or leave known_below out"
-            )
+    for key, given in (("known_below", design.known_below), ("climb", design.climb)):
+        if given > 0 and design.steps == 0:
+            with at_key(key):
+                raise DesignError(
+                    f"{key} says when a step up is allowed, and this design has no steps, got {given}; "
+                    f"say steps = 1, or leave {key} out"
+                )
 
 
 def _check_start(design: Design) -> None:

@@ -19,7 +19,7 @@ USUAL_TRIALS, MOST_TRIALS = 10_000, 10**7
 # The largest file that is read: a design is a few hundred lines.
 MOST_BYTES = 10**6
 # What designs by text take from the file where they do not say it themselves.
-SHARED = ("alpha", "risks", "units", "cohort", "rewarded", "control", "least_reward")
+SHARED = ("alpha", "risks", "units", "cohort", "rewarded", "ordered", "control", "least_reward")
 _DATA_KEYS = ("data", "columns", "risks", "missing_risk_rows")
 _DRAWN_KEYS = ("law", "count", "seed")
 

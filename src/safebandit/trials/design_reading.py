@@ -145,6 +145,15 @@ def _first(value: Any, read: Read) -> str | None:
     return lowest if value is None else _arm("first")(value, read)
 
 
+# The chance that a dose is safe without which nobody gets a higher one.
+CLIMB = 0.5
+
+
+def _climb(value: Any, read: Read) -> float:
+    usual = CLIMB if read["steps"] > 0 else 0.0
+    return usual if value is None else check_unit("climb", value, DesignError)
+
+
 def _least_reward(value: Any, read: Read) -> float | None:
     return None if value is None else check_unit("least_reward", value, DesignError)
 
@@ -223,6 +232,7 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "steps": _steps,
     "first": _first,
     "known_below": _count_or("known_below", 0, lambda read: read["cohort"] if read["steps"] else 0),
+    "climb": _climb,
     "upwards": _flag_or("upwards", lambda read: read["steps"] > 0),
     "burn_in": _count("burn_in", 0),
     "looks": _looks,

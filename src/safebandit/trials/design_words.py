@@ -10,6 +10,9 @@ from safebandit.core.stopping import words as stopping_words
 if TYPE_CHECKING:
     from safebandit.trials.design import Design
 
+# More looks than these are not listed one by one.
+MOST_SHOWN = 20
+
 
 def describe(design: Design) -> list[tuple[str, str]]:
     """What a design says, as pairs of a word and a sentence."""
@@ -58,6 +61,7 @@ def _steps(design: Design) -> str:
     parts = [
         f"at most {design.steps} above the highest that was given" if design.steps else "",
         f"after {design.known_below} known outcomes of the arm below" if design.known_below else "",
+        f"and if the arms below are safe with a chance of {design.climb:g} each" if design.climb else "",
         "an arm that is not permissible excludes those above it" if design.upwards else "",
     ]
     return "; ".join(filter(None, parts))
@@ -65,6 +69,7 @@ def _steps(design: Design) -> str:
 
 def _looks(design: Design) -> str:
     if isinstance(design.looks, tuple):
-        return "after " + ", ".join(map(str, design.looks)) + " units"
+        shown = list(map(str, design.looks))
+        return "after " + ", ".join(shown if len(shown) <= MOST_SHOWN else [*shown[:3], "...", shown[-1]]) + " units"
     every = design.cohort if design.looks is None else design.looks
     return "after every unit" if every == 1 else f"after every {every} units"

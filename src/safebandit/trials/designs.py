@@ -31,15 +31,17 @@ def named_design(constructor: Callable[..., Design]) -> Callable[..., Design]:
 @named_design
 def equal(
     arms: Arms, *, units: int, alpha: Alpha = None, cohort: int = 1, title: str = "", rewarded: bool = True,
-    control: Any = None, least_reward: float | None = None, risks: Any = None,
+    ordered: bool = False, control: Any = None, least_reward: float | None = None, risks: Any = None,
 ) -> Design:  # fmt: skip
     """Equal randomisation: every arm once in each block, in random order; no arm is ever excluded.
 
-    Selected is the arm of the largest mean reward among those that are probably safe.
+    Selected is the arm of the largest mean reward among those that are probably safe; without rewards, of ordered
+    doses, the one whose isotonic rate of harms is nearest to alpha.
     """
     return Design(
         arms, _limit("equal", "alpha", alpha), "equal", units, title=title, risks=risks, rewarded=rewarded,
-        control=control, least_reward=least_reward, cohort=cohort, waits=False, pending_cap=_no_cap(units),
+        ordered=ordered, control=control, least_reward=least_reward, cohort=cohort, waits=False,
+        pending_cap=_no_cap(units),
     )  # fmt: skip
 
 
@@ -182,7 +184,8 @@ def rar(
 @named_design
 def safe(
     arms: Arms, *, policy: str | None = None, alpha: Alpha = None, units: int, cohort: int = 1, steps: int = 0,
-    ordered: bool | None = None, control: Any = None, least_reward: float | None = None, harm: float | None = None,
+    climb: float | None = None, ordered: bool | None = None, control: Any = None, least_reward: float | None = None,
+    harm: float | None = None,
     futility: float | None = None, enough: int | None = None, waits: bool | None = None,
     pending_cap: int | None = None, looks: Any = None, title: str = "", rewarded: bool = True, risks: Any = None,
 ) -> Design:  # fmt: skip
@@ -197,7 +200,7 @@ def safe(
     return Design(
         arms, _limit("safe", "alpha", alpha), policy, units, title=title, risks=risks, rewarded=rewarded,
         ordered=steps > 0 if ordered is None else ordered, control=control, least_reward=least_reward, cohort=cohort,
-        waits=waits, steps=steps, pending_cap=pending_cap, looks=looks,
+        waits=waits, steps=steps, climb=climb, pending_cap=pending_cap, looks=looks,
         stop=[*stop, *([] if enough is None else [_rule("enough", units=enough)])],
     )  # fmt: skip
 

@@ -106,6 +106,8 @@ def _allocation(design: Design) -> Iterator[str]:
             f"No unit gets an arm more than {levels} above the highest that was given, nor an arm for the first time "
             f"before {design.known_below} outcomes are known of the one below it."
         )
+    if design.climb:
+        yield f"No unit gets an arm above one whose chance to be safe, from a flat prior, is below {design.climb:g}."
     if design.upwards:
         yield "An arm that is not permissible excludes those above it."
     yield _policy_words(design)

@@ -165,9 +165,10 @@ def test_what_a_design_cannot_have_is_refused():
         (BestSafe(confidence=1.0), "^confidence of BestSafe must lie between 0 and 1, got 1.0$"),
         (BestSafe(least=-1), "^least of BestSafe must be at least 0, got -1$"),
         (BestSafe(reward_confidence=1.0), "^reward_confidence of BestSafe must lie below 1, got 1.0$"),
-        (BestSafe(least_reward=2.0), "^least_reward of BestSafe must lie below 1, got 2.0$"),
+        (BestSafe(least_reward=2.0), "^least_reward of BestSafe must be at most 1, got 2.0$"),
         (BestSafe(prior_a=0.0), "^prior_a of BestSafe must be above 0, got 0.0$"),
         (Isotonic(target=math.nan), "^target must be a finite number, got nan$"),
+        (Utility(least_reward=1.5), "^least_reward of Utility must be at most 1, got 1.5$"),
         (Utility(neither=101.0), r"^neither of Utility must lie in \[0, 100\], got 101.0$"),
         (plain, "^a selection rule is a NamedTuple with a formula registered for select, got Terms"),
     ]:

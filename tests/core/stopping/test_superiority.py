@@ -1,13 +1,13 @@
-"""Superiority by evidence: by its definition on random counts; and how often it is ever wrong, exactly."""
+"""Superior arms and those behind: by their definitions on random counts; and how often evidence is wrong, exactly."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, special
+from scipy import integrate, optimize, special, stats
 
-from safebandit.core.stopping import SuperiorityE
+from safebandit.core.stopping import Behind, BehindE, SuperiorityE
 
 from ..states import States
 
@@ -34,6 +34,7 @@ def evidence(s, n, r, m):
 
 
 def test_evidence_is_its_definition_against_every_other_and_against_a_control():
+    behind = STATES.measured(BehindE())
     among, against = STATES.measured(SuperiorityE()), STATES.measured(SuperiorityE(0.1, "arm 1"))
     plays, ones = STATES.plays[:, :, 0], STATES.ones[:, :, 0]
     for row in range(len(among)):
@@ -48,11 +49,31 @@ def test_evidence_is_its_definition_against_every_other_and_against_a_control():
             assert among[row, k] == pytest.approx(expected, rel=1e-5, nan_ok=True)
             expected = math.nan if gone or k == 1 else pairs[k, 1] / 2
             assert against[row, k] == pytest.approx(expected, rel=1e-5, nan_ok=True)
+            expected = math.nan if gone else max((pairs[c, k] for c in rivals), default=0.0) / 2
+            assert behind[row, k] == pytest.approx(expected, rel=1e-5, nan_ok=True)
     assert (among > 5).any()
 
 
-def chance_called_superior(table, means, most):
-    """The chance that either of two arms, played in turn, is ever called superior: exact, by both counts."""
+def test_an_arm_behind_the_leading_one_is_found():
+    found = STATES.measured(Behind(0.9, 2))
+    reached = 0
+    for row in range(40):
+        plays, ones = STATES.plays[row, :, 0], STATES.ones[row, :, 0]
+        left = [k for k in range(3) if not STATES.dropped[row, k] and plays[k] > 0]
+        best = max(left, key=lambda k: ones[k] / plays[k], default=None)
+        for k in range(3):
+            if best in (None, k) or k not in left or min(plays[k], plays[best]) < 2:
+                assert math.isnan(found[row, k])
+                continue
+            laws = [stats.beta(ones[i] + 1, plays[i] - ones[i] + 1) for i in (best, k)]
+            expected = integrate.quad(lambda x, laws=laws: laws[0].pdf(x) * laws[1].cdf(x), 0, 1, limit=200)[0]
+            assert found[row, k] == pytest.approx(expected, abs=1e-7)
+            reached += expected >= 0.9
+    assert reached > 0
+
+
+def chance_ever(table, means, most):
+    """The chance that two arms, played in turn, ever come to counts that the table says yes to: exact."""
     alive, ever = {(0, 0): 1.0}, 0.0
     for played in range(most):
         k = played % 2
@@ -81,9 +102,14 @@ def test_an_arm_is_ever_called_superior_as_rarely_as_promised(control):
     states.set(plays, np.array([o for _, o in rows])[:, :, None] * [1, 0])
     found = states.measured(SuperiorityE(delta, control))
     table = dict(zip(rows, (found >= 1 / delta).any(axis=1), strict=True))
+    # That the first arm is dropped for being behind, which it is not if its mean is no smaller.
+    dropped = dict(zip(rows, states.measured(BehindE(delta))[:, 0] >= 1 / delta, strict=True))
+    assert 0.05 * delta < chance_ever(dropped, (0.5, 0.5), most) <= delta
+    assert chance_ever(dropped, (0.6, 0.5), most) < chance_ever(dropped, (0.5, 0.5), most)
+    assert chance_ever(dropped, (0.1, 0.8), most) > 0.9
     for mean in (0.2, 0.5):
-        assert 0.05 * delta < chance_called_superior(table, (mean, mean), most) <= delta
+        assert 0.05 * delta < chance_ever(table, (mean, mean), most) <= delta
     if control == 0:
         # Arm 1 is worse than its control.
-        assert chance_called_superior(table, (0.6, 0.5), most) < chance_called_superior(table, (0.5, 0.5), most)
-    assert chance_called_superior(table, (0.1, 0.8), most) > 0.9
+        assert chance_ever(table, (0.6, 0.5), most) < chance_ever(table, (0.5, 0.5), most)
+    assert chance_ever(table, (0.1, 0.8), most) > 0.9

@@ -148,6 +148,12 @@ def test_several_risks():
     heard = runs.risk_plays[:, 1, 2] > 0
     bias = (runs.risk_totals[heard, 1, 2] / runs.risk_plays[heard, 1, 2] - 0.1).mean()
     assert estimate(cell, read_key("risk bias: fall: c")).value == pytest.approx(bias)
+    errors = [
+        runs.risk_totals[i, 1, k] / runs.risk_plays[i, 1, k] - (0.1, 0.25, 0.1, 0.1)[k]
+        for i, k in enumerate(runs.selected)
+        if k >= 0 and runs.risk_plays[i, 1, k] > 0
+    ]
+    assert estimate(cell, Key("selected risk bias", "fall")).value == pytest.approx(np.mean(errors))
 
 
 def test_every_characteristic_has_a_number_in_every_trial_and_each_is_listed_once():

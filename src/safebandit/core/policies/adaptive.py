@@ -134,7 +134,7 @@ def _looked(policy: ResponseAdaptive, state: State) -> None:
     for k in range(2 * state.size):
         state.numbers.own[k] = 0.0
     if left.arms.size > 0:
-        best = chances_best(left.plays, left.ones, policy.lowest)
+        best = chances_best(left.plays, left.ones)
         for i in range(best.size):
             state.numbers.own[left.arms[i]] = best[i]
             state.numbers.own[state.size + left.arms[i]] = best[i] ** policy.soften

@@ -13,7 +13,7 @@ from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import described
 from safebandit.core.isotonic import pool
 from safebandit.core.selection.interface import NONE_SELECTED, select
-from safebandit.core.selection.words import safe_chance
+from safebandit.core.selection.words import check_least_reward, safe_chance
 from safebandit.core.stopping.words import chance, number, prior, quoted, tolerated, units
 from safebandit.errors import PolicyError
 
@@ -48,9 +48,9 @@ class BestSafe(NamedTuple):
         return ("reward",)
 
     def completed(self, design: Any) -> BestSafe:
-        if self.reward_confidence >= 1 or self.least_reward > 1:
-            key = "reward_confidence" if self.reward_confidence >= 1 else "least_reward"
-            raise PolicyError(f"{key} of BestSafe must lie below 1, got {getattr(self, key)!r}")
+        check_least_reward(self)
+        if self.reward_confidence >= 1:
+            raise PolicyError(f"reward_confidence of BestSafe must lie below 1, got {self.reward_confidence!r}")
         if self.isotonic and not getattr(design, "ordered", True):
             raise PolicyError("isotonic of BestSafe needs arms in order of their dose, got ordered = false")
         return self._replace(least_reward=self.least_reward or float(getattr(design, "least_reward", None) or 0.0))

@@ -55,7 +55,7 @@ def select_best_probability(rule: BestProbability, state: State) -> int:
     left = arms_left(state, rule.lowest)
     if left.arms.size == 0:
         return NONE_SELECTED
-    best = chances_best(left.plays, left.ones, rule.lowest)
+    best = chances_best(left.plays, left.ones)
     top = int(np.argmax(best))
     # The same chances may differ by what is rounded: then the lower arm is selected.
     for i in range(top):

@@ -12,7 +12,7 @@ from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import described
 from safebandit.core.isotonic import isotonic
 from safebandit.core.selection.interface import NONE_SELECTED, select
-from safebandit.core.selection.words import check_one_risk
+from safebandit.core.selection.words import check_least_reward, check_one_risk
 from safebandit.core.stopping.words import number, quoted, units
 from safebandit.errors import PolicyError
 
@@ -94,6 +94,7 @@ class Utility(NamedTuple):
 
     def completed(self, design: Any) -> Utility:
         check_one_risk(self, design)
+        check_least_reward(self)
         if not 0 <= self.neither <= 100:
             raise PolicyError(f"neither of Utility must lie in [0, 100], got {self.neither!r}")
         least = self.least_reward or float(getattr(design, "least_reward", None) or 0.0)

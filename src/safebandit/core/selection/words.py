@@ -43,6 +43,12 @@ def check_one_risk(rule: Any, design: Any) -> None:
         )
 
 
+def check_least_reward(rule: Any) -> None:
+    """Refuse a least reward that no arm can have."""
+    if rule.least_reward > 1:
+        raise PolicyError(f"least_reward of {type(rule).__name__} must be at most 1, got {rule.least_reward!r}")
+
+
 def safe_chance(seen: Records, arm: int, a: float, b: float) -> float:
     """The chance that every risk of an arm is at most its limit, from its own outcomes."""
     chance = 1.0

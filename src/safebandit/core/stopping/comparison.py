@@ -1,7 +1,8 @@
 """Superiority, inferiority, equivalence by posterior chances: arms are compared with all others, or with a control.
 
 They are the rules of the R package adaptr. At a look it first drops arms for inferiority, then asks for superiority,
-then for equivalence, each time among the arms that are left: a design that lists them in this order does the same.
+then for equivalence, each time among the arms that are left: a design that lists them in this order does the same. Once
+is enough for inferiority, because the chances of the others to be best only grow when an arm goes.
 """
 
 from __future__ import annotations
@@ -70,9 +71,8 @@ class Superiority(NamedTuple):
 class Inferiority(NamedTuple):
     """Drop an arm that is not the best of those that are left with a chance of at least `level`.
 
-    Best is the largest reward, or the `lowest` first risk. Where arms are dropped, chances are computed again among the
-    others, until no more are. Where there is a control, in the rule or the design, an arm is dropped that is not better
-    than that one, by more than `difference`; the control itself never is.
+    Best is the largest reward, or the `lowest` first risk. Where there is a control, in the rule or the design, an arm
+    is dropped that is not better than that one, by more than `difference`; the control itself never is.
     """
 
     level: float = 0.99
@@ -99,9 +99,7 @@ class Inferiority(NamedTuple):
 
     def says(self, design: Any) -> str:
         own = _completed(self, design)
-        most = number(1.0 - self.level)
-        again = "" if own.control != EVERY_ARM else "; then all chances are computed again among the others"
-        return f"An arm is dropped once it has a chance of at most {most} {_better(own, design)}{again}."
+        return f"An arm is dropped once it has a chance of at most {number(1.0 - self.level)} {_better(own, design)}."
 
     def why(self, found: Numbers, arms: Sequence[str]) -> str:
         form = f"{{arm}} is not {_than(self, arms)} with a chance of {{value}} ({number(self.level)} drops an arm)"
@@ -197,21 +195,22 @@ def _place(left: Left, arm: int) -> int:
 
 
 @piece
-def _chances_better(rule: Any, left: Left) -> Numbers:
-    """The chances of the arms that are left to be better than the control; NaN of that one, and of all without it."""
+def _chances(rule: Any, left: Left) -> Numbers:
+    """The chances of the arms that are left to be the best, or to be better than the control: NaN of that one, and of
+    all where it was dropped.
+    """
+    if rule.control < 0:
+        return chances_best(left.plays, left.ones)
     place = _place(left, rule.control)
     if place < 0:
         return np.full(left.arms.size, np.nan)
-    return chances_better(left.plays, left.ones, place, rule.difference, rule.lowest)
+    return chances_better(left.plays, left.ones, place, rule.difference)
 
 
 @measure.register(Superiority)
 def measure_superiority(rule: Superiority, state: State, found: Numbers) -> None:
     left = arms_left(state, rule.lowest)
-    if left.arms.size == 0:
-        return
-    alone = rule.control < 0
-    chances = chances_best(left.plays, left.ones, rule.lowest) if alone else _chances_better(rule, left)
+    chances = _chances(rule, left)
     for i in range(left.arms.size):
         found[left.arms[i]] = chances[i]
 
@@ -219,23 +218,9 @@ def measure_superiority(rule: Superiority, state: State, found: Numbers) -> None
 @measure.register(Inferiority)
 def measure_inferiority(rule: Inferiority, state: State, found: Numbers) -> None:
     left = arms_left(state, rule.lowest)
-    if rule.control >= 0:
-        chances = _chances_better(rule, left)
-        for i in range(left.arms.size):
-            found[left.arms[i]] = 1.0 - chances[i]
-        return
-    count = left.arms.size
-    while count > 1:
-        best, kept = chances_best(left.plays[:count], left.ones[:count], rule.lowest), 0
-        for i in range(count):
-            k = left.arms[i]
-            found[k] = 1.0 - best[i]
-            if found[k] < rule.level:
-                left.arms[kept], left.plays[kept], left.ones[kept] = k, left.plays[i], left.ones[i]
-                kept += 1
-        if kept == count:
-            return
-        count = kept
+    chances = _chances(rule, left)
+    for i in range(left.arms.size):
+        found[left.arms[i]] = 1.0 - chances[i]
 
 
 @measure.register(Equivalence)

@@ -1,4 +1,4 @@
-"""Futility: stop where no arm's reward is large enough, and drop an arm whose reward is not, or that is behind."""
+"""Futility: stop where no arm's reward is large enough, and drop an arm whose reward is not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from safebandit.core.arms import REWARD, Numbers, State, at, quantity
-from safebandit.core.bernoulli import chance_larger
-from safebandit.core.chances import chance_below, leading, log_wealth_above
+from safebandit.core.arms import REWARD, Numbers, State, quantity
+from safebandit.core.chances import chance_below, log_wealth_above
 from safebandit.core.indices.interface import described
 from safebandit.core.stopping.against import against, least_against, write_against
 from safebandit.core.stopping.interface import measure
@@ -141,7 +140,7 @@ class ArmFutility(NamedTuple):
 class FutilityE(NamedTuple):
     """Stop where the evidence that its reward is below `least_reward` is 1/`delta` for every arm left; at any looks.
 
-    While an arm whose reward is large enough is left, the trial is ever stopped with a chance of at most `delta`. A
+    An arm whose reward is large enough ever has that much evidence against it with a chance of at most `delta`. A
     `least_reward` of 0 stands for the design's.
     """
 
@@ -172,9 +171,7 @@ class FutilityE(NamedTuple):
     def says(self, design: Any) -> str:
         return (
             f"The trial stops once the evidence that its reward is below {_least(self, design)} is at least "
-            f"{number(self.level)} for every arm ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}). However often the "
-            f"data are looked at, a trial with an arm of that reward is stopped so with a chance of at most "
-            f"{number(self.delta)}."
+            f"{number(self.level)} for every arm ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}). {_promise(self)}"
         )
 
     def why(self, found: Numbers, arms: Sequence[str]) -> str:  # noqa: ARG002
@@ -185,18 +182,24 @@ class FutilityE(NamedTuple):
 
 
 @described(
-    "an arm is dropped where P(its reward > that of the arm of the largest mean) <= 1 - confidence, once N >= least",
-    not_negative=("least",),
-    between=("confidence",),
+    "an arm is dropped where E >= 1/delta, with E as in FutilityE",
+    "Robbins 1970, mixture of likelihood ratios; a = prior_a, b = prior_b",
+    positive=POSITIVE,
+    not_negative=("least_reward",),
+    between=("delta",),
 )
-class Behind(NamedTuple):
-    """Drop an arm whose reward is below that of the arm of the largest mean with a chance of at least `confidence`.
+class ArmFutilityE(NamedTuple):
+    """Drop an arm, or the one named, once the evidence that its reward is too small is 1/`delta`; at any looks.
 
-    Both have at least `least` known rewards. Priors are flat.
+    An arm whose reward is `least_reward` or more is ever dropped with a chance of at most `delta`. A `least_reward` of
+    0 stands for the design's.
     """
 
-    confidence: float = 0.99
-    least: int = 3
+    least_reward: float = 0.0
+    delta: float = 0.05
+    arm: Any = EVERY_ARM
+    prior_a: float = 1.0
+    prior_b: float = 1.0
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -208,22 +211,24 @@ class Behind(NamedTuple):
 
     @property
     def measure_word(self) -> str:
-        return "chance that the arm's reward is below the leading arm's"
+        return "evidence that the arm's reward is too small"
 
     @property
     def level(self) -> float:
-        return self.confidence
+        return 1.0 / self.delta
 
-    def says(self, design: Any) -> str:  # noqa: ARG002
+    def completed(self, design: Any) -> ArmFutilityE:
+        return with_least_reward(self, design)._replace(arm=arm_of(self, design))
+
+    def says(self, design: Any) -> str:
         return (
-            f"An arm is dropped once its reward is below that of the arm of the largest mean reward with a chance of "
-            f"at least {number(self.confidence)}, after at least {units(self.least, 'known unit')} of each "
-            f"({prior(1, 1)})."
+            f"{whom(self, design)} is dropped once the evidence that its reward is below {_least(self, design)} is at "
+            f"least {number(self.level)} ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}). {_promise(self)}"
         )
 
     def why(self, found: Numbers, arms: Sequence[str]) -> str:
-        clause = "the reward of {arm} is below that of the arm of the largest mean with a chance of {value}"
-        return each_reached(found, self.level, arms, f"{clause} ({number(self.level)} drops an arm)", chance)
+        clause = f"the evidence that the reward of {{arm}} is below {number(self.least_reward)} is {{value}}"
+        return each_reached(found, self.level, arms, f"{clause} ({number(self.level)} drops an arm)", number)
 
 
 def with_least_reward(rule: R, design: Any) -> R:
@@ -235,6 +240,13 @@ def with_least_reward(rule: R, design: Any) -> R:
             "say it in the rule or in the design"
         )
     return rule._replace(least_reward=float(least))
+
+
+def _promise(rule: Any) -> str:
+    return (
+        f"However often the data are looked at, an arm of that reward ever has so much evidence against it with a "
+        f"chance of at most {number(rule.delta)}."
+    )
 
 
 def _least(rule: Any, design: Any) -> str:
@@ -251,7 +263,8 @@ def chance_too_small(rule: Futility | ArmFutility, state: State, k: int) -> floa
 
 
 @against.register(FutilityE)
-def evidence_too_small(rule: FutilityE, state: State, k: int) -> float:
+@against.register(ArmFutilityE)
+def evidence_too_small(rule: FutilityE | ArmFutilityE, state: State, k: int) -> float:
     reward = quantity(state, k, REWARD)
     missed = reward.plays - reward.ones
     return math.exp(log_wealth_above(missed, reward.plays, 1.0 - rule.least_reward, rule.prior_b, rule.prior_a))
@@ -268,19 +281,6 @@ def measure_futility_evidence(rule: FutilityE, state: State, found: Numbers) -> 
 
 
 @measure.register(ArmFutility)
-def measure_arm_futility(rule: ArmFutility, state: State, found: Numbers) -> None:
+@measure.register(ArmFutilityE)
+def measure_arm_futility(rule: ArmFutility | ArmFutilityE, state: State, found: Numbers) -> None:
     write_against(rule, state, rule.arm, False, found)
-
-
-@measure.register(Behind)
-def measure_behind(rule: Behind, state: State, found: Numbers) -> None:
-    best = leading(state)
-    if best < 0 or quantity(state, best, REWARD).plays < rule.least:
-        return
-    top = quantity(state, best, REWARD)
-    for k in range(state.size):
-        reward = quantity(state, k, REWARD)
-        if k != best and not at(state.arms, k).dropped and reward.plays >= rule.least:
-            found[k] = chance_larger(
-                top.ones + 1.0, top.plays - top.ones + 1.0, reward.ones + 1.0, reward.plays - reward.ones + 1.0
-            )[0]

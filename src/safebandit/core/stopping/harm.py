@@ -129,7 +129,7 @@ class ArmHarm(NamedTuple):
 class HarmE(NamedTuple):
     """Stop where the evidence that it is too risky is 1/`delta` for every arm that is left; at any looks.
 
-    While an arm that is safe is left, the trial is ever stopped with a chance of at most `delta`.
+    An arm that is safe ever has that much evidence of its own against it with a chance of at most `delta`.
     """
 
     delta: float = 0.05
@@ -151,8 +151,7 @@ class HarmE(NamedTuple):
     def says(self, design: Any) -> str:
         return (
             f"The trial stops once the evidence that {too_risky(design)} is at least {number(self.level)} for every "
-            f"arm ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}{_upwards(design)}). However often the data are "
-            f"looked at, a trial with a safe arm is stopped so with a chance of at most {number(self.delta)}."
+            f"arm ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}{_upwards(design)}). {_promise(self)}"
         )
 
     def why(self, found: Numbers, arms: Sequence[str]) -> str:  # noqa: ARG002
@@ -195,9 +194,8 @@ class ArmHarmE(NamedTuple):
     def says(self, design: Any) -> str:
         return (
             f"{whom(self, design)} is dropped once the evidence that {too_risky(design)} is at least "
-            f"{number(self.level)} ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}{_upwards(design)}). However often "
-            f"the data are looked at, a safe arm is dropped for its own outcomes with a chance of at most "
-            f"{number(self.delta)}."
+            f"{number(self.level)} ({EVIDENCE}; {prior(self.prior_a, self.prior_b)}{_upwards(design)}). "
+            f"{_promise(self)}"
         )
 
     def why(self, found: Numbers, arms: Sequence[str]) -> str:
@@ -208,6 +206,13 @@ class ArmHarmE(NamedTuple):
             f"the evidence that {{arm}} is too risky is {{value}} ({number(self.level)} drops an arm)",
             number,
         )
+
+
+def _promise(rule: Any) -> str:
+    return (
+        f"However often the data are looked at, the outcomes of an arm that is safe are ever so much evidence against "
+        f"it with a chance of at most {number(rule.delta)}."
+    )
 
 
 def _upwards(design: Any) -> str:

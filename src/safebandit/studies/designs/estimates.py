@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -96,16 +97,27 @@ def quantile(values: Numbers, level: float) -> Estimate:
     >>> quantile(np.arange(100.0), 0.95)[0::2]
     (94.0, 89.0)
     """
-    from scipy.stats import binom, norm
-
-    count = len(values)
-    if count == 0:
+    if len(values) == 0:
         return NOTHING
-    ordered = np.sort(values)
+    value, low, high = np.sort(values)[list(_places(len(values), level))].tolist()
+    return Estimate(value, (high - low) / (2 * _normal()), low, high)
+
+
+@functools.cache
+def _places(count: int, level: float) -> tuple[int, int, int]:
+    """The places of a quantile and of the ends of its interval among so many numbers in order."""
+    from scipy.stats import binom
+
     least, most = (int(binom.ppf(tail, count, level)) for tail in (_TAIL, 1 - _TAIL))
-    places = np.clip([math.ceil(level * count) - 1, least - 1, most], 0, count - 1)
-    value, low, high = ordered[places].tolist()
-    return Estimate(value, (high - low) / (2 * float(norm.ppf(1 - _TAIL))), low, high)
+    value, low, high = np.clip([math.ceil(level * count) - 1, least - 1, most], 0, count - 1).tolist()
+    return value, low, high
+
+
+@functools.cache
+def _normal() -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(1 - _TAIL))
 
 
 def _around(middle: float, spread: float, count: int, least: float = -math.inf) -> Estimate:

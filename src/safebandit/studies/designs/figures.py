@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from safebandit.studies.designs.results import Characteristics, Played
 
 SAMPLE = 6
+# One picture shows so many scenarios, the first ones; the tables have all.
+MOST_PANELS = 12
 MOST_UNITS_DRAWN = 120
 
 
@@ -123,7 +125,7 @@ def _draw_trial(axis: Axes, each: Played, events: list[Happening]) -> None:
 
 
 def _panels(found: Characteristics) -> tuple[Figure, list[Axes]]:
-    count = len(found.scenarios)
+    count = min(len(found.scenarios), MOST_PANELS)
     figure, axes = new_figure(min(count, 2), rows=(count + 1) // 2)
     _hide_rest(axes, count)
     return figure, axes

@@ -62,11 +62,13 @@ _STAYS = "boin:target=.25,cohort=3,units=30,enough=9,stay_at_one_of_three=true"
 _JI = (0.05, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _TWELVE = "boin12:tolerated=.35,wanted=.25,cohort=3,units=36,enough=12"
 _TOX, _EFF = (0.03, 0.17, 0.35, 0.5, 0.65), (0.12, 0.39, 0.43, 0.55, 0.65)
-_ADAPTR = (
-    "rar:units=2000,burn_in=400,looks=300..2000/100,floor=.2,floors=raised,soften=.5,superiority=.99,inferiority=.99,"
-    "equivalence=.9,difference=.05,lowest=true"
-)
-_IN_FOLLOW_UP = 100.0
+# Its README of version 1.4: no softening, and before the first look arms are drawn, not balanced. The thresholds that
+# it calibrated are symmetric; the share of superiority that they were calibrated to is no test.
+_RAR = "rar:units=2000,looks=300..2000/100,floor=.2,floors=raised,equivalence=.9,difference=.05,lowest=true"
+_ADAPTR = f"{_RAR},superiority=.99,inferiority=.99"
+_CALIBRATED = f"{_RAR},superiority=.9814318,inferiority=.9814318"
+# At each look a hundred units are in follow-up, the one of that day included.
+_IN_FOLLOW_UP = 100.5
 
 
 def _adaptr(superiority: float, equivalence: float, size: float) -> dict[Any, float]:
@@ -94,6 +96,9 @@ CASES = (
     Case("mTPI", "mtpi:target=.25,cohort=3,units=30", _JI, _selected((0.14, 0.78, 0.08)), "Ji et al. 2010", digit=0.01),
     Case("RAR, three arms alike", _ADAPTR, (0.25, 0.25, 0.25), _adaptr(0.026, 0.265, 1846.0), "the R package adaptr",
          trials=5_000, risk_delay=_IN_FOLLOW_UP),
+    Case("RAR, three arms alike, calibrated", _CALIBRATED, (0.25, 0.25, 0.25),
+         {("stopped", "equivalence"): 0.381, ("size", ""): 1749.6}, "the README of the R package adaptr",
+         trials=1_000, risk_delay=_IN_FOLLOW_UP),
     Case("RAR, one arm better", _ADAPTR, (0.25, 0.20, 0.30), _adaptr(0.624, 0.165, 1379.0), "the R package adaptr",
          trials=5_000, risk_delay=_IN_FOLLOW_UP),
 )  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from safebandit.studies.designs.estimates import Estimate
     from safebandit.studies.designs.results import Characteristics, Played
 
-# The page shows a picture of these many scenarios and designs by themselves; the files have all numbers of all.
+# The page shows pictures of so many scenarios, the first ones; its tables have all.
 MOST_PICTURES = 12
 
 
@@ -50,10 +50,10 @@ def _draw(found: Characteristics, folder: Path) -> list[tuple[str, Path]]:
         drawn.append((about, save(figure, folder / f"selection-{number}-{_file_name(scenario)}")))
     drawn.append(("Units on unsafe arms", save(figures.unsafe_units(found), folder / "unsafe-units")))
     drawn.append(("Size of the trials", save(figures.sizes(found), folder / "size")))
-    for number, design in enumerate(found.designs[:MOST_PICTURES], start=1):
+    for design in found.designs[:1]:
         figure = figures.sample_of_trials(found, design, found.scenarios[0])
         about = f"The first trials of {design} on {found.scenarios[0]}"
-        drawn.append((about, save(figure, folder / f"trials-{number}-{_file_name(design)}")))
+        drawn.append((about, save(figure, folder / "trials")))
     return drawn
 
 

@@ -100,10 +100,16 @@ def simulate_cells(
     }
 
 
-def rerun(found: Characteristics, *, workers: int | None = None, executor: Executor | None = None) -> bool:
+def rerun(
+    found: Characteristics,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> bool:
     """Play a result again from itself, and say whether every trial came out the same, bit for bit."""
     plan = [Planned(each.label, each.scenario, each.design) for each in found.played]
-    again = play(plan, range(found.trials), found.seed, workers=workers, executor=executor)
+    again = play(plan, range(found.trials), found.seed, workers=workers, executor=executor, progress=progress)
     return all(_same(each.runs, one) for each, one in zip(found.played, again, strict=True))
 
 

@@ -68,6 +68,17 @@ def _lists(rows: Any) -> Any:
     return pa.ListArray.from_arrays(offsets, pa.array(rows.ravel()))
 
 
+def holds_characteristics(path: Path) -> bool:
+    """Whether a file is one that `save` wrote, by what it says of itself."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return _METADATA in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowInvalid, OSError):
+        return False
+
+
 def load(path: Path) -> Characteristics:
     """Read a file that `save` wrote; anything else is refused in one line."""
     import pyarrow as pa

@@ -170,7 +170,10 @@ class Search:
             place = self._next(points, met, above, slope)
         met, above = _nearest(points)
         if met is None:
-            raise StudyError(f"{self.what} was not reached in {MOST_FULL} steps; search a narrower range")
+            raise StudyError(
+                f"{self.what} was met by {self.coarse:,} trials, but by {self.trials:,} at none of {len(points)} "
+                "values; search another range"
+            )
         return self._found(met, above)
 
     def _next(self, points: Sequence[Point], met: Point | None, above: Point | None, slope: float) -> float:

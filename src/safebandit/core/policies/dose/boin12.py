@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.bernoulli import binomial_tail
-from safebandit.core.dispatch import inlined
+from safebandit.core.dispatch import compiled, inlined, rare
 from safebandit.core.naming import read_number
 from safebandit.core.policies.dose.boin import LARGEST_TARGET, rate_words
 from safebandit.core.policies.dose.ladder import (
@@ -62,12 +62,8 @@ class Boin12(NamedTuple):
         return True
 
     @property
-    def needs_reward(self) -> bool:
-        """That it decides by efficacy, too."""
-        return True
-
-    @property
     def needs(self) -> tuple[str, ...]:
+        """That it decides by efficacy, too."""
         return ("reward",)
 
     @property
@@ -100,7 +96,7 @@ class Boin12(NamedTuple):
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this dose, or why not."""
-        return why_step(decision, arm, f"{rate_words(self, decision)}; the larger desirability where both may be given")
+        return why_step(decision, arm, f"desirability {decision.indices[arm]:.4g}; {rate_words(self, decision)}")
 
     def forbids(self, decision: Decision, arm: int) -> str:
         """Why a dose is not permissible."""
@@ -110,11 +106,12 @@ class Boin12(NamedTuple):
         return why_toxic(decision, arm, tolerated, self.cutoff)
 
 
-@inlined
-def desirability(policy: Any, reward: Seen, risk: Seen) -> float:
+@rare
+def desirability(policy: Any, state: State, k: int) -> float:
     """The chance that the mean utility of a dose is above what is desired; where efficacy and harm are not known of the
     same number of units, each counts by its worth.
     """
+    reward, risk = quantity(state, k, REWARD), quantity(state, k, 1)
     low = policy.worth * policy.wanted + (1.0 - policy.worth) * (1.0 - policy.tolerated)
     desired = low + (1.0 - low) / 2.0
     total = policy.worth * reward.ones + (1.0 - policy.worth) * (risk.plays - risk.ones)
@@ -139,7 +136,10 @@ def _is_futile(seen: Seen, wanted: float, futile: float) -> bool:
 @decide.register(Boin12)
 def _decide(policy: Any, state: State, t: int) -> tuple[int, bool]:
     doses, present = write_doses(state, policy.tolerated, policy.cutoff), state.course.last
-    left = _write_efficacy(policy, state)
+    left = _write_efficacy(state, policy.wanted, policy.futile)
+    if state.watched:
+        for k in range(state.size):
+            write(state, k, INDEX, desirability(policy, state, k))
     if doses == 0 or left == 0:
         return HOLD, True
     below, above = _neighbours(state, present)
@@ -161,24 +161,23 @@ def _decide(policy: Any, state: State, t: int) -> tuple[int, bool]:
     return take_step(state, above if explores else wanted), False
 
 
-@inlined
-def _write_efficacy(policy: Any, state: State) -> int:
+@compiled
+def _write_efficacy(state: State, wanted: float, futile: float) -> int:
     """Write what efficacy changes of every dose; how many are left."""
     left = 0
     for k in range(state.size):
         reward = quantity(state, k, REWARD)
         if written(state, k, PERMISSIBLE) == 1.0:
-            if _is_futile(reward, policy.wanted, policy.futile):
+            if _is_futile(reward, wanted, futile):
                 write(state, k, PERMISSIBLE, 0.0)
             else:
                 left += 1
         if state.watched:
-            write(state, k, INDEX, desirability(policy, reward, quantity(state, k, 1)))
-            write(state, k, RISKS + state.risks + len(KNOWN), _chance_below(reward, policy.wanted))
+            write(state, k, RISKS + state.risks + len(KNOWN), _chance_below(reward, wanted))
     return left
 
 
-@inlined
+@compiled
 def _neighbours(state: State, present: int) -> tuple[int, int]:
     """The nearest open doses below and above; -1 and the number of doses where there is none."""
     below, above = present - 1, present + 1
@@ -189,13 +188,13 @@ def _neighbours(state: State, present: int) -> tuple[int, int]:
     return below, above
 
 
-@inlined
+@rare
 def _most_desirable(policy: Any, state: State, present: int, below: int, above: int) -> int:
     """The open dose of the largest desirability among three, ties drawn; -1 if none is open."""
     best, top, ties = -1, -math.inf, 0
     for k in (present, below, above):
         if 0 <= k < state.size and written(state, k, PERMISSIBLE) == 1.0:
-            value = desirability(policy, quantity(state, k, REWARD), quantity(state, k, 1))
+            value = desirability(policy, state, k)
             if value > top:
                 best, top, ties = k, value, 1
             elif value == top:

@@ -54,7 +54,9 @@ class ThreePlusThree(NamedTuple):
     def why(self, decision: Decision, arm: int) -> str:
         """Why this dose, or why not."""
         present = present_dose(decision)
-        return why_step(decision, arm, f"{decision.own['harms'][present]:g} harms there")
+        harms, rate = decision.own["harms"][present], decision.own[RATE][present]
+        units = f" of {round(harms / rate)} units" if rate > 0 else ""
+        return why_step(decision, arm, f"{harms:g} {'harm' if harms == 1 else 'harms'}{units} there")
 
     def forbids(self, decision: Decision, arm: int) -> str:
         """Why a dose is not permissible."""

@@ -1,0 +1,64 @@
+"""Simulated trials of designs, replayed through the live trial event by event: the same arms, stops and selections."""
+
+import numpy as np
+import pytest
+
+import safebandit as sb
+from safebandit.trials.histories import histories
+from safebandit.trials.simulated import plan_of, play
+
+MU, NU = (0.2, 0.5, 0.6), (0.1, 0.35, 0.6)
+AT_ONCE = {}
+LATE = {
+    "accrual": 0.5, "arrivals": "poisson", "reward_delay": "exponential:3", "risk_delay": "uniform:1..9",
+    "missing": 0.05, "missing_risk": 0.1, "give_up_after": 30,
+}  # fmt: skip
+RULES = ["harm:confidence=0.8", "arm-harm:confidence=0.9", "too-many-harms:harms=9", "enough:units=12"]
+DESIGNS = {
+    "safe": sb.Design(3, 0.3, "docb", 24, ordered=True, cohort=3, steps=1, stop=RULES),
+    "one by one": sb.Design(3, 0.3, "docb", 24, stop=RULES, lost="ignore"),
+    "boin": sb.design_from_text("boin:target=.3,units=24,enough=9", arms=3),
+}
+
+
+def replayed(design, history, seed):
+    """The live trial of the same seed, asked and told the same in the same order."""
+    trial = sb.Trial(design, seed=seed)
+    for event in history:
+        if event.kind == "given":
+            assert trial.ask(event.unit).arm == design.arms[event.arm]
+        elif event.kind == "given up":
+            trial.give_up(event.unit, reason="nothing was heard of it")
+        else:
+            reward, risk = event.outcome
+            trial.tell(event.unit, reward=reward, risk=risk)
+    return trial
+
+
+@pytest.mark.parametrize("timing", [AT_ONCE, LATE], ids=["at once", "late"])
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_a_live_trial_told_the_same_does_the_same(design, timing):
+    scenario = sb.Scenario("doses", nu=NU, mu=MU if design.rewarded else None, **timing)
+    causes = set()
+    for seed in range(25):
+        plan = plan_of(design, scenario, seed)
+        (history,), runs = histories(plan, range(1)), play(plan, range(1))
+        trial = replayed(design, history, seed)
+        cause = design.causes[runs.cause[0]]
+        causes.add(cause)
+        assert trial.status == "stopped"
+        assert trial.stopped["rule"] == cause
+        selected = int(runs.selected[0])
+        assert trial.selected == (None if selected < 0 else design.arms[selected])
+        assert trial.round - 1 == runs.size[0]
+        with pytest.raises(sb.ConflictError, match="stopped"):
+            trial.ask("one more")
+        assert trial.verify().holds
+    assert len(causes) >= 2
+
+
+def test_a_sample_of_trials_is_not_all_alike():
+    """What is replayed above has stops by every rule of the safe design, over more seeds."""
+    design = DESIGNS["one by one"]
+    runs = play(plan_of(design, sb.Scenario("doses", nu=NU, mu=MU), 1), range(500))
+    assert len(np.unique(runs.cause)) >= 4
