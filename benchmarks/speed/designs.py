@@ -22,6 +22,7 @@ class Played(NamedTuple):
     mu: tuple[float, ...] | None
     goal: float
     peer: str
+    risk_delay: float = 0.0
 
 
 RISKS = (0.05, 0.12, 0.2, 0.3, 0.45, 0.6)
@@ -35,9 +36,9 @@ DESIGNS = {
     ),
     "CRM, 36 units": Played("crm:target=.3,cohort=3,units=36", RISKS, None, 5.0, "dfcrm: 111 s"),
     "RAR, 2,000 units, 18 looks": Played(
-        "rar:units=2000,burn_in=400,looks=300..2000/100,floor=.2,soften=.5,superiority=.99,inferiority=.99,"
+        "rar:units=2000,looks=300..2000/100,floor=.2,floors=raised,superiority=.99,inferiority=.99,"
         "equivalence=.9,difference=.05,lowest=true",
-        (0.25, 0.25, 0.25), None, 15.0, "adaptr: 231 to 418 s",
+        (0.25, 0.25, 0.25), None, 15.0, "adaptr: 231 to 418 s", 100.5,
     ),
 }  # fmt: skip
 
@@ -45,7 +46,7 @@ DESIGNS = {
 def figures(size: Size) -> Iterator[tuple[str, Spread]]:
     """The processor seconds of ten thousand trials of each design, from as many as the size allows."""
     for name, played in DESIGNS.items():
-        scenario = Scenario(name, nu=played.nu, mu=played.mu)
+        scenario = Scenario(name, nu=played.nu, mu=played.mu, risk_delay=played.risk_delay)
         usual = {"rewarded": False} if played.mu is None else {}
         plan = plan_of(design_from_text(played.design, arms=len(played.nu), defaults=usual), scenario, 1)
         make_ready(plan)

@@ -497,14 +497,14 @@ def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
     process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
     # Before the second chunk, which is the second run, the process is interrupted: no clock is involved.
     code = (
-        "import os, signal, safebandit.trials.rehearsal as r\n"
-        "r.CHUNK_UNITS, r.default_workers, play = 1, lambda: 1, r._run_chunk\n"
-        "def run(*given):\n"
-        "    if given[-2].start == 3:\n"
+        "import os, signal, safebandit.trials.rehearsal as r, safebandit.trials.simulated as s\n"
+        "s.CHUNK_UNITS, r.default_workers, play = 1, lambda: 1, s.play_chunk\n"
+        "def run(plan, trials):\n"
+        "    if trials.start == 3:\n"
         f"        os.kill(os.getpid(), {int(signal.SIGINT)})\n"
-        "        given[-1][0] = 1\n"
-        "    return play(*given)\n"
-        "r._run_chunk = run\n"
+        "        plan.stop[0] = 1\n"
+        "    return play(plan, trials)\n"
+        "s.play_chunk = run\n"
         "from safebandit.cli import main; main()"
     )
     done = process(

@@ -62,3 +62,16 @@ def test_a_sample_of_trials_is_not_all_alike():
     design = DESIGNS["one by one"]
     runs = play(plan_of(design, sb.Scenario("doses", nu=NU, mu=MU), 1), range(500))
     assert len(np.unique(runs.cause)) >= 4
+
+
+def test_in_another_process_the_same_bits():
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    plan = plan_of(DESIGNS["boin"], sb.Scenario("doses", nu=NU), 3)
+    here = play(plan, range(60))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        there = play(plan, range(60), executor=executor)
+    for name, mine, theirs in zip(here._fields, here, there, strict=True):
+        if name != "seconds":
+            assert np.array_equal(mine, theirs), name

@@ -7,7 +7,9 @@ import pytest
 
 import safebandit as sb
 from safebandit import Trial
+from safebandit.core.arms import CHANCE
 from safebandit.core.policies.interface import DONE, decide
+from safebandit.core.streams import uniform
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.problems.scenario import Scenario
 from safebandit.trials.descriptions import describe
@@ -196,6 +198,28 @@ def test_a_policy_that_is_done_ends_the_trial():
     assert asked.log[-2].content["done"]
     assert told.verify().holds
     assert asked.verify().holds
+
+
+class Die(NamedTuple):
+    """Every arm with the same chance, which it tells."""
+
+    tells_chances = True
+
+
+@decide.register(Die)
+def decide_by_die(policy, state, t):
+    for k in range(state.size):
+        sb.write(state, k, sb.PERMISSIBLE, 1.0)
+        sb.write(state, k, CHANCE, 1.0 / state.size)
+    return int(uniform(state.stream) * state.size), False
+
+
+def test_the_chance_of_a_cohort_that_goes_on_is_one_whatever_the_policy_tells():
+    trial = Trial(design(policy=Die(), stop=()), seed=1)
+    given = [trial.ask(unit).arm for unit in "ab"]
+    chances = [event.content["arms"][arm]["propensity"] for event, arm in zip(trial.log[1:], given, strict=True)]
+    assert chances == [pytest.approx(1 / 3, abs=1e-12), 1.0]
+    assert trial.verify().holds
 
 
 def test_an_outcome_after_the_stop_may_change_the_selection_and_that_is_written():

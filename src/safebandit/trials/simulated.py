@@ -139,19 +139,14 @@ def play(
     chunks = [trials[i : i + size] for i in range(0, len(trials), size)]
     run = play_chunk if executor is None else play_elsewhere
     pool = executor or ThreadPoolExecutor(workers)
-    finished: list[Runs] = []
     futures: list[Future[Runs | None]] = []
     try:
         futures = [pool.submit(run, plan, chunk) for chunk in chunks]
         for chunk, future in zip(chunks, futures, strict=True):
-            runs = future.result()
-            if runs is None:
-                break
-            finished.append(runs)
-            if progress is not None:
+            if future.result() is not None and progress is not None:
                 progress(chunk.stop - trials.start, len(trials))
     except KeyboardInterrupt:
-        if not finished:
+        if not _finished(futures):
             raise KeyboardInterrupt("interrupted before any trial was finished") from None
     finally:
         # Heard by threads only; other processes have a copy, and end the chunk that they are at.
@@ -161,7 +156,18 @@ def play(
         if executor is None:
             pool.shutdown(wait=True, cancel_futures=True)
         plan.stop[0] = 0
-    return joined(finished)
+    return joined(_finished(futures))
+
+
+def _finished(futures: Sequence[Future[Runs | None]]) -> list[Runs]:
+    """What was played before the first chunk that was not."""
+    found: list[Runs] = []
+    for future in futures:
+        runs = future.result() if future.done() and not future.cancelled() else None
+        if runs is None:
+            break
+        found.append(runs)
+    return found
 
 
 def joined(parts: Sequence[Runs]) -> Runs:

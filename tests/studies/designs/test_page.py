@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from safebandit.studies.designs.catalogue import CHARACTERISTICS
+from safebandit.studies.designs.parameters import value_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "characteristics.md").read_text(encoding="utf-8")
 
@@ -16,7 +17,7 @@ def test_the_examples_run():
         exec(compile(block, "docs/characteristics.md", "exec", dont_inherit=True), names)
     assert names["found"].trials == 200
     # The calibration of the page is of a parameter that the design has.
-    assert names["design"].stop[1].level == 0.99
+    assert value_of(names["readme"], names["asked"]["set"]) == 0.99
 
 
 def test_every_characteristic_is_in_the_table():

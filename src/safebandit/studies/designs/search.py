@@ -184,9 +184,13 @@ class Search:
             # Between two whole numbers: not one of them, while there is another.
             taken = self.within.whole and round(place) in (met.place, above.place)
             return float(round((met.place + above.place) / 2)) if taken else place
-        step = (-last.error / 2 - last.excess) / slope if slope else 0.0
         low, high = self.within.place(self.within.low), self.within.place(self.within.high)
-        return min(max(last.place + step * 2 ** (len(points) - 1), low), high)
+        now, longer = slope, 2.0 ** (len(points) - 1)
+        if len(points) > 1:
+            # By all trials, where they agree on the direction.
+            seen = _slope(points[-2:])
+            now, longer = (seen, 1.0) if seen * slope > 0.0 else (slope, longer)
+        return min(max(last.place + longer * (-last.error / 2 - last.excess) / now, low), high)
 
     def _jumps(self, met: Point | None, above: Point | None) -> bool:
         """Whether two values that are next to each other lie far on both sides of the bound."""
