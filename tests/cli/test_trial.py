@@ -452,11 +452,22 @@ def process(*arguments: str, cwd, code: str = COMMAND[2]) -> subprocess.Complete
 
 
 def test_missing_packages_are_named_in_one_line(tmp_path):
-    code = "import sys; sys.modules['sqlalchemy'] = None\nfrom safebandit.cli import main; main()"
-    for arguments in (("list",), ("new", "x", "--arms", "a", "--alpha", ".1"), ("log", "x"), ("ask", "x", "1")):
-        done = process(*arguments, cwd=tmp_path, code=code)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == 'safebandit trial needs more packages: pip install "safebandit[live]"\n'
+    commands = ["list", "new x --arms a --alpha .1", "log x", "ask x 1"]
+    code = f"""
+import sys
+sys.modules["sqlalchemy"] = None
+from safebandit.cli import main
+for words in {commands}:
+    sys.argv[1:] = ["trial", *words.split()]
+    try:
+        main()
+    except SystemExit as left:
+        print(left.code)
+"""
+    done = process(cwd=tmp_path, code=code)
+    assert done.stdout.split() == ["2"] * len(commands)
+    line = 'safebandit trial needs more packages: pip install "safebandit[live]"\n'
+    assert done.stderr == line * len(commands)
 
 
 def test_a_shell_can_run_a_trial(tmp_path):
@@ -468,8 +479,8 @@ def test_a_shell_can_run_a_trial(tmp_path):
     assert process("tell", "knee", "1", "--reward", "1", "--risk", "0", "--json", cwd=tmp_path).returncode == 0
 
 
-def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path):
-    assert process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path).returncode == 0
+def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path, desk):
+    assert desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu").status == 0
     for arguments in (("export", "knee", "--kind", "csv"), ("status", "knee"), ("list", "--json")):
         reading, writing = os.pipe()
         os.close(reading)
@@ -485,16 +496,16 @@ def test_a_reader_who_has_seen_enough_is_no_mistake(tmp_path):
         assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_a_rehearsal_draws_from_past_outcomes(tmp_path):
-    process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", cwd=tmp_path)
-    (tmp_path / "past.csv").write_text("arm,reward,risk\na,1,0\na,0,0\nb,1,1\n")
-    done = process("rehearse", "knee", "--data", "past.csv", "--units", "20", "--times", "3", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["supposed"]["nu"] == [0.0, 1.0]
+def test_a_rehearsal_draws_from_past_outcomes(desk):
+    desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb")
+    (desk.folder / "past.csv").write_text("arm,reward,risk\na,1,0\na,0,0\nb,1,1\n")
+    done = desk("rehearse", "knee", "--data", "past.csv", "--units", "20", "--times", "3", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["supposed"]["nu"] == [0.0, 1.0]
 
 
-def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path):
-    process("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu", cwd=tmp_path)
+def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path, desk):
+    desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "tsbu")
     # Before the second chunk, which is the second run, the process is interrupted: no clock is involved.
     code = (
         "import os, signal, safebandit.trials.rehearsal as r, safebandit.trials.simulated as s\n"
