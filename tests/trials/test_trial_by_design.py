@@ -7,9 +7,11 @@ import pytest
 
 import safebandit as sb
 from safebandit import Trial
+from safebandit.core.conduct import CLIMB
 from safebandit.core.policies.interface import DONE, decide
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.problems.scenario import Scenario
+from safebandit.trials.conduct_words import BARS
 from safebandit.trials.descriptions import describe
 from safebandit.trials.design import Design
 from safebandit.trials.events import canonical
@@ -72,6 +74,17 @@ def test_why_an_arm_is_given_or_not_where_the_design_says_so():
     assert propensities == [pytest.approx(1 / 3, abs=0.06), pytest.approx(1 / 2, abs=0.06), 1.0]
     assert first.verify().holds
     assert burning.verify().holds
+
+
+def test_an_arm_above_one_that_is_not_safe_enough_says_so():
+    trial = Trial(design(ordered=True, steps=1, climb=0.6, stop=()), seed=1)
+    for unit in "ab":
+        trial.ask(unit)
+        trial.tell(unit, reward=1, risk=1)
+    above = [view.why for view in trial.explain().arms if view.arm != "low"]
+    assert above == ["is above an arm that is not safe enough to climb on"] * 2
+    assert trial.verify().holds
+    assert set(BARS) == set(range(1 + CLIMB))
 
 
 def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
