@@ -78,13 +78,22 @@ def test_why_an_arm_is_given_or_not_where_the_design_says_so():
 
 def test_an_arm_above_one_that_is_not_safe_enough_says_so():
     trial = Trial(design(ordered=True, steps=1, climb=0.6, stop=()), seed=1)
-    for unit in "ab":
+    for unit, harm in (("a", 0), ("b", 1)):
         trial.ask(unit)
-        trial.tell(unit, reward=1, risk=1)
+        trial.tell(unit, reward=1, risk=harm)
     above = [view.why for view in trial.explain().arms if view.arm != "low"]
     assert above == ["is above an arm that is not safe enough to climb on"] * 2
     assert trial.verify().holds
     assert set(BARS) == set(range(1 + CLIMB))
+
+
+def test_an_arm_that_one_below_excludes_says_so():
+    trial = run(Trial(design(ordered=True, steps=1, stop=()), seed=1), lambda arm: 1)
+    low, *above = [view.why for view in trial.explain().arms]
+    assert low.startswith("not permissible: lower risk index 0.")
+    assert above == ['not permissible: "low" below it is not, and that excludes the arms above it'] * 2
+    assert 'no arm is permissible: of "low": lower risk index 0.' in trial.stopped["why"]
+    assert "; that excludes the arms above it" in trial.stopped["why"]
 
 
 def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
