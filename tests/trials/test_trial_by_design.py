@@ -117,6 +117,21 @@ def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
     assert harmed.verify().holds
 
 
+@pytest.mark.parametrize("corrected", [False, True])
+def test_exclusion_upwards_holds_at_a_look_after_a_correction(corrected):
+    """The arms are counted anew after a correction; the next look comes before any decision."""
+    rules = {"burn_in": 9, "cohort": 1, "waits": False, "pending_cap": 9, "looks": [9], "stop": ["arm-harm:confidence=.9"]}
+    trial = Trial(design(ordered=True, upwards=True, policy="equal", **rules), seed=1)
+    given = [trial.ask(str(unit)) for unit in range(9)]
+    for unit in given[:8]:
+        trial.tell(unit.id, reward=1, risk=int(unit.arm == "low"))
+    if corrected:
+        trial.correct(given[0].id, reward=0, reason="misread")
+    trial.tell(given[8].id, reward=1, risk=int(given[8].arm == "low"))
+    assert trial.dropped == ("low", "mid", "high")
+    assert trial.status == "stopped"
+
+
 def test_rules_are_asked_at_looks_only():
     trial = Trial(design(looks=[8], stop=["too-many-harms:harms=1"]), seed=1)
     run(trial, lambda arm: int(arm == "low"))
