@@ -104,6 +104,13 @@ def test_the_ways_of_the_first_cohorts_end_where_a_rule_stops_the_trial():
     assert "low: 1 of 1" in set(short["cohort 2"])
 
 
+def test_a_design_that_closes_no_arm_says_so():
+    table = closing(Design(DOSES, 1.0, "equal", 12))
+    assert table.frame.empty
+    assert str(table).endswith("\nNo number of harms closes an arm.")
+    assert "|" not in table.to_markdown()
+
+
 def test_two_doses_have_the_moves_of_three():
     two, three = (moves(design_from_text(BOIN, arms=arms)) for arms in (2, 3))
     assert two.frame.equals(three.frame)

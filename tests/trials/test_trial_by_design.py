@@ -120,8 +120,9 @@ def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
 @pytest.mark.parametrize("corrected", [False, True])
 def test_exclusion_upwards_holds_at_a_look_after_a_correction(corrected):
     """The arms are counted anew after a correction; the next look comes before any decision."""
-    rules = {"burn_in": 9, "cohort": 1, "waits": False, "pending_cap": 9, "looks": [9], "stop": ["arm-harm:confidence=.9"]}
-    trial = Trial(design(ordered=True, upwards=True, policy="equal", **rules), seed=1)
+    conduct = {"burn_in": 9, "cohort": 1, "waits": False, "pending_cap": 9, "looks": [9]}
+    rules = {"ordered": True, "upwards": True, "stop": ["arm-harm:confidence=.9"]}
+    trial = Trial(design(policy="equal", **conduct, **rules), seed=1)
     given = [trial.ask(str(unit)) for unit in range(9)]
     for unit in given[:8]:
         trial.tell(unit.id, reward=1, risk=int(unit.arm == "low"))

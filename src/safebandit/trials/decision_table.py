@@ -49,6 +49,8 @@ class DecisionTable:
         return zip(self.frame.index, self.frame.to_numpy(), strict=True)
 
     def __str__(self) -> str:
+        if self.frame.empty:
+            return f"{self.title}\n{self.legend}"
         return (
             f"{self.title}\n{self.frame.to_string(na_rep='', formatters=[_plain] * self.frame.shape[1])}\n{self.legend}"
         )
@@ -64,6 +66,8 @@ class DecisionTable:
         """The table as Markdown, with its title above and its legend below; `escaped` is what users wrote."""
         head = [str(self.frame.index.name), *(escaped(str(column)) for column in self.frame.columns)]
         rows = [[str(label), *(escaped(_plain(value)) for value in values)] for label, values in self._lines()]
+        if self.frame.empty:
+            return f"**{self.title}**\n\n{self.legend}"
         lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
         return "\n".join([f"**{self.title}**", "", *lines, "", self.legend])
 
@@ -152,8 +156,9 @@ def closing(design: Design) -> DecisionTable:
     longest = {name: [*values, *[None] * (design.units - len(values))] for name, values in rows.items()}
     frame = pd.DataFrame(longest, index=pd.Index(numbers, name="units"), dtype=float)
     title = "Harms among the units of an arm from which on it is not given"
-    legend = "No entry: no number of harms does." + (f" {RULES}" if design.stop else "")
-    return DecisionTable(title, frame[frame.notna().any(axis=1)], legend)
+    legend = "No entry: no number of harms closes an arm." + (f" {RULES}" if design.stop else "")
+    shown = frame[frame.notna().any(axis=1)]
+    return DecisionTable(title, shown, legend.replace("No entry: n", "N") if shown.empty else legend)
 
 
 def _by_harms(rule: Any) -> bool:
