@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -147,8 +148,8 @@ def closing(design: Design) -> DecisionTable:
     rows: dict[str, list[float | None]] = {}
     for j, risk in enumerate(design.risks):
         of = "" if len(design.risks) == 1 else f" of {risk}"
-        first = _line(numbers, lambda n, x, j=j: _is_closed(design, j, n, x, n + 1))
-        later = {t: _line(range(1, t), lambda n, x, j=j, t=t: _is_closed(design, j, n, x, t)) for t in rounds}
+        first = _line(numbers, partial(_is_closed, design, j, None))
+        later = {t: _line(range(1, t), partial(_is_closed, design, j, t)) for t in rounds}
         same = all(first[: len(values)] == values for values in later.values())
         rows |= {f"harms{of} that close it" + ("" if same else ", at once"): first}
         rows |= {} if same else {f"harms{of} that close it in round {t}": values for t, values in later.items()}
@@ -176,25 +177,27 @@ def _rule_lines(design: Design, j: int, of: str) -> dict[str, list[float | None]
         whose = f' of "{design.arms[named]}"' if getattr(rule, "arm", -1) >= 0 else ""
         each = "" if rule.drops else " of the lowest arm" if design.upwards else " of every arm"
         what = f"harms{of}{whose}{each} at which {name} {'drops it' if rule.drops else 'stops the trial'}"
-
-        def reached(n: int, x: int, rule: Any = rule, arms: Sequence[int] = arms) -> bool:
-            return is_reached(design, rule, [Units(k, n, _of(design, j, x)) for k in arms], arms[0])
-
-        lines[what] = _line(range(1, design.units // len(arms) + 1), reached)
+        lines[what] = _line(range(1, design.units // len(arms) + 1), partial(_is_reached, design, rule, j, arms))
     return lines
+
+
+def _is_reached(design: Design, rule: Any, j: int, arms: Sequence[int], n: int, x: int) -> bool:
+    """Whether x harms of risk j among n units on each of these arms reach a rule."""
+    return is_reached(design, rule, [Units(k, n, _of(design, j, x)) for k in arms], arms[0])
 
 
 def _line(numbers: range, holds: Callable[[int, int], bool]) -> list[float | None]:
     """Of every number of units the fewest harms for which something holds; more of them never undo it."""
     found, last = list[float | None](), 0
     for n in numbers:
-        harms = fewest(n, last, lambda x, n=n: holds(n, x))
+        harms = fewest(n, last, partial(holds, n))
         last = n if harms is None else harms
         found.append(None if harms is None else float(harms))
     return found
 
 
-def _is_closed(design: Design, j: int, n: int, x: int, t: int) -> bool:
+def _is_closed(design: Design, j: int, t: int | None, n: int, x: int) -> bool:
+    """Whether x harms of risk j among n units close an arm: in round t, or in the next."""
     return not asked(design, [Units(0, n, _of(design, j, x))], t=t).permissible[0]
 
 
