@@ -1,5 +1,6 @@
 """Tables for a protocol: held to SciPy's own formulas, and to what simulated trials do."""
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -68,6 +69,52 @@ def test_simulated_trials_go_the_ways_of_the_table(rewarded):
         else:
             assert ways[steps] == "ends: no arm is permissible"
     assert len(met) >= (9 if rewarded else 3)
+
+
+def closed_at(n, alpha, confidence):
+    """The fewest harms of n units with P(risk > alpha) >= confidence from a flat prior; by SciPy."""
+    found = [x for x in range(n + 1) if n >= 3 and stats.beta.sf(alpha, 1 + x, 1 + n - x) >= confidence]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_the_table_has_the_harms_at_which_rules_drop_an_arm_or_stop_the_trial(steps):
+    rules = ["arm-harm:confidence=0.8", "harm:confidence=0.9", "too-many-harms:harms=9"]
+    frame = closing(design("equal", ordered=True, steps=steps, stop=rules)).frame
+    whose = "the lowest arm" if steps else "every arm"
+    dropped, stopped = "harms at which arm-harm drops it", f"harms of {whose} at which harm stops the trial"
+    assert {dropped, stopped} <= set(frame.columns)
+    for n in range(1, 19):
+        assert frame[dropped].get(n) == pytest.approx(closed_at(n, 0.3, 0.8) if n >= 3 else None)
+        # Six units on each of three arms are all that there are.
+        wanted = closed_at(n, 0.3, 0.9) if 3 <= n <= (18 if steps else 6) else None
+        got = frame[stopped].get(n)
+        assert (None if got is None or np.isnan(got) else got) == wanted
+
+
+def test_the_ways_of_the_first_cohorts_end_where_a_rule_stops_the_trial():
+    chosen = design(rewarded=False, policy="equal", stop=["harm:confidence=0.9", "too-many-harms:harms=3"])
+    ways = {tuple(row[:-1]): row[-1] for row in pathways(chosen, cohorts=3).frame.to_numpy().tolist()}
+    assert ways["low: 3 of 3", ""] == "ends by the rule harm"
+    # P(risk > 0.3) of two harms of three is 0.916, of three of six 0.874.
+    assert ways["low: 2 of 3", ""] == "ends by the rule harm"
+    assert ways["low: 1 of 3", "low: 2 of 3"] == "ends by the rule too-many-harms"
+    short = pathways(design(rewarded=False, policy="equal", units=4), cohorts=3).frame
+    assert set(short["then"]) == {"ends: all units are known"}
+    assert "low: 1 of 1" in set(short["cohort 2"])
+
+
+def test_a_design_that_closes_no_arm_says_so():
+    table = closing(Design(DOSES, 1.0, "equal", 12))
+    assert table.frame.empty
+    assert str(table).endswith("\nNo number of harms closes an arm.")
+    assert "|" not in table.to_markdown()
+
+
+def test_two_doses_have_the_moves_of_three():
+    two, three = (moves(design_from_text(BOIN, arms=arms)) for arms in (2, 3))
+    assert two.frame.equals(three.frame)
+    assert "if the lowest is excluded the trial ends" in two.legend
 
 
 BOIN = "boin:target=.3,units=18"

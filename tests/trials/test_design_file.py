@@ -156,7 +156,7 @@ MISTAKES = {
         ("seed = 7", "sed = 7"),
         'line 32, simulate.sed: simulate has no key "sed"; did you mean "seed"?',
     ),
-    "the TOML": (("alpha = 0.3", "alpha = .3"), "line 4, column 9, alpha: invalid value; correct the TOML there"),
+    "the TOML": (("alpha = 0.3", "alpha = .3"), "line 4, column 9, alpha: invalid value; write 0.3 for .3"),
 }
 
 

@@ -47,3 +47,15 @@ def test_the_tables_are_those_of_the_design(design, text):
     for table in design.table():
         assert table.title in text
         assert len(table.frame) + 2 <= sum(line.startswith("|") for line in text.splitlines())
+
+
+def test_names_in_the_sentences_of_rules_are_shown_letter_by_letter():
+    arms = ["<b>A", "B_*x*"]
+    text = Design(
+        arms, 0.3, "docb", 20, control="<b>A", risks=["t|x"], stop=["superiority:control=<b>A", "arm-harm:arm=B_*x*"]
+    ).protocol()
+    for name in (*arms, "t|x"):
+        assert name not in text
+    page = as_page(text, "x")
+    assert "&lt;b&gt;A" in page
+    assert "B_*x*" in page

@@ -8,10 +8,12 @@ import pytest
 import safebandit as sb
 from safebandit import Trial
 from safebandit.core.arms import CHANCE
+from safebandit.core.conduct import CLIMB
 from safebandit.core.policies.interface import DONE, decide
 from safebandit.core.streams import uniform
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.problems.scenario import Scenario
+from safebandit.trials.conduct_words import BARS
 from safebandit.trials.descriptions import describe
 from safebandit.trials.design import Design
 from safebandit.trials.events import canonical
@@ -76,6 +78,26 @@ def test_why_an_arm_is_given_or_not_where_the_design_says_so():
     assert burning.verify().holds
 
 
+def test_an_arm_above_one_that_is_not_safe_enough_says_so():
+    trial = Trial(design(ordered=True, steps=1, climb=0.6, stop=()), seed=1)
+    for unit, harm in (("a", 0), ("b", 1)):
+        trial.ask(unit)
+        trial.tell(unit, reward=1, risk=harm)
+    above = [view.why for view in trial.explain().arms if view.arm != "low"]
+    assert above == ["is above an arm that is not safe enough to climb on"] * 2
+    assert trial.verify().holds
+    assert set(BARS) == set(range(1 + CLIMB))
+
+
+def test_an_arm_that_one_below_excludes_says_so():
+    trial = run(Trial(design(ordered=True, steps=1, stop=()), seed=1), lambda arm: 1)
+    low, *above = [view.why for view in trial.explain().arms]
+    assert low.startswith("not permissible: lower risk index 0.")
+    assert above == ['not permissible: "low" below it is not, and that excludes the arms above it'] * 2
+    assert 'no arm is permissible: of "low": lower risk index 0.' in trial.stopped["why"]
+    assert "; that excludes the arms above it" in trial.stopped["why"]
+
+
 def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
     assert harmed.status == "stopped"
     assert [event.content["arm"] for event in kinds(harmed, "dropped")] == list(harmed.dropped)
@@ -95,6 +117,22 @@ def test_arms_are_dropped_and_the_trial_stops_at_a_look(harmed):
     # P(Beta(1 + 2, 1) > 0.3) = 1 - 0.3^3, and 0.8 drops an arm.
     assert kinds(harmed, "dropped")[0].content["measure"] == pytest.approx(1 - 0.3**3, abs=1e-12)
     assert harmed.verify().holds
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_exclusion_upwards_holds_at_a_look_after_a_correction(corrected):
+    """The arms are counted anew after a correction; the next look comes before any decision."""
+    conduct = {"burn_in": 9, "cohort": 1, "waits": False, "pending_cap": 9, "looks": [9]}
+    rules = {"ordered": True, "upwards": True, "stop": ["arm-harm:confidence=.9"]}
+    trial = Trial(design(policy="equal", **conduct, **rules), seed=1)
+    given = [trial.ask(str(unit)) for unit in range(9)]
+    for unit in given[:8]:
+        trial.tell(unit.id, reward=1, risk=int(unit.arm == "low"))
+    if corrected:
+        trial.correct(given[0].id, reward=0, reason="misread")
+    trial.tell(given[8].id, reward=1, risk=int(given[8].arm == "low"))
+    assert trial.dropped == ("low", "mid", "high")
+    assert trial.status == "stopped"
 
 
 def test_rules_are_asked_at_looks_only():

@@ -109,6 +109,8 @@ class Allocator:
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
         self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits)
         self._kernels.begin(self.policy, self.memory)
+        # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
+        self.memory.courses["upwards"] = self.conduct.upwards
 
     def decide(self, t: int, conduct: Conduct | None = None) -> Decision:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from safebandit.core.conduct import DROPPED, FREE, PENDING, STEP, Conduct
+from safebandit.core.conduct import CLIMB, DROPPED, FREE, PENDING, STEP, Conduct
 from safebandit.core.policies import WAIT
 
 BARS = {
@@ -12,6 +12,7 @@ BARS = {
     PENDING: "waits for outcomes of units already given it",
     STEP: "is not reached yet: it is too many levels up, or too little is known of the arm below",
     DROPPED: "was dropped, and is given no more",
+    CLIMB: "is above an arm that is not safe enough to climb on",
 }
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safebandit.core.conduct import Conduct
 from safebandit.core.policies import HOLD, WAIT, policy_from_text
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import DesignError
-from safebandit.trials.allocator import Allocator
+from safebandit.trials.asking import Units, after_looks, asked, fewest, is_reached
+from safebandit.trials.looks import rules_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +30,12 @@ LEGEND = {
     EXCLUDE: "give the next lower dose, and never again this one or a higher one",
     END: "the trial has its answer, and ends",
 }
-# It does not matter: of what is drawn, the table gives the chances.
-SEED = 0
+# What the moves of the table come to where there is no such dose.
+AT_THE_ENDS = (
+    "At the highest dose that is not excluded the same is given instead of a higher one; at the lowest, instead of a "
+    "lower one, and if the lowest is excluded the trial ends."
+)
+RULES = "The stopping rules of the design are asked besides, at its looks."
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class DecisionTable:
         return zip(self.frame.index, self.frame.to_numpy(), strict=True)
 
     def __str__(self) -> str:
+        if self.frame.empty:
+            return f"{self.title}\n{self.legend}"
         return (
             f"{self.title}\n{self.frame.to_string(na_rep='', formatters=[_plain] * self.frame.shape[1])}\n{self.legend}"
         )
@@ -58,8 +65,10 @@ class DecisionTable:
 
     def to_markdown(self, escaped: Callable[[str], str] = str) -> str:
         """The table as Markdown, with its title above and its legend below; `escaped` is what users wrote."""
-        head = [str(self.frame.index.name), *map(str, self.frame.columns)]
+        head = [str(self.frame.index.name), *(escaped(str(column)) for column in self.frame.columns)]
         rows = [[str(label), *(escaped(_plain(value)) for value in values)] for label, values in self._lines()]
+        if self.frame.empty:
+            return f"**{self.title}**\n\n{self.legend}"
         lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
         return "\n".join([f"**{self.title}**", "", *lines, "", self.legend])
 
@@ -69,20 +78,13 @@ def _plain(value: Any) -> str:
     return "" if missing else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-class Units(NamedTuple):
-    """So many units on one arm, all known: how many had a harm of each risk, and how many a reward."""
-
-    arm: int
-    size: int
-    harms: tuple[int, ...]
-    rewards: int = 0
-
-
 def decision_tables(design: Design) -> list[DecisionTable]:
     """The tables of a design: its moves from dose to dose, or when an arm closes; and the ways of the first cohorts."""
     tables = []
     if moves_by_present_dose(design):
         tables.append(moves(design))
+        if any(_by_harms(rule) for rule in design.stop):
+            tables.append(closing(design))
     else:
         tables.append(closing(design))
     if design.cohort > 1:
@@ -104,13 +106,13 @@ def moves(design: Design) -> DecisionTable:
     import pandas as pd
 
     sizes = range(design.cohort, design.units + 1, design.cohort)
-    present = min(1, len(design.arms) - 2)
-    columns = {n: [_move(design, present, n, x) if x <= n else "" for x in range(sizes[-1] + 1)] for n in sizes}
+    columns = {n: [_move(design, n, x) if x <= n else "" for x in range(sizes[-1] + 1)] for n in sizes}
     frame = pd.DataFrame(columns, index=pd.RangeIndex(sizes[-1] + 1, name="harms"))
     # Rows in which every size says the same as the row above would only repeat it.
     last = max((x for x in range(1, len(frame)) if _differs(frame, x)), default=0)
     shown = set(frame.to_numpy().ravel())
-    legend = "; ".join(f"{letter}: {words}" for letter, words in LEGEND.items() if letter in shown)
+    letters = "; ".join(f"{letter}: {words}" for letter, words in LEGEND.items() if letter in shown)
+    legend = f"{letters}. {AT_THE_ENDS}" + (f" {RULES}" if design.stop else "")
     title = "Next dose, by harms (rows) among the units on the present dose (columns)"
     return DecisionTable(title, frame.iloc[: last + 1], legend)
 
@@ -121,9 +123,11 @@ def _differs(frame: pd.DataFrame, x: int) -> bool:
     return any(here not in ("", above) for here, above in pairs)
 
 
-def _move(design: Design, present: int, n: int, x: int) -> str:
-    below = [Units(k, design.cohort, _of_first(design, 0)) for k in range(present)]
-    decision = _asked(design, [*below, Units(present, n, _of_first(design, x))])
+def _move(design: Design, n: int, x: int) -> str:
+    """What happens on the second of three doses or more; of two doses the second is asked as if one were above it."""
+    present, below = 1, Units(0, design.cohort, _of_first(design, 0))
+    arms = design.arms if len(design.arms) > 2 else (*design.arms, "another above")
+    decision = asked(design, [below, Units(present, n, _of_first(design, x))], arms=arms)
     if decision.k == DONE:
         return END
     if not decision.permissible[present]:
@@ -134,7 +138,9 @@ def _move(design: Design, present: int, n: int, x: int) -> str:
 
 
 def closing(design: Design) -> DecisionTable:
-    """How many harms of n units (rows) on an arm close it: in the round in which they can first be known, and later."""
+    """How many harms of n units (rows) on an arm close it: by the policy, in the round in which they can first be known
+    and later; and by each rule that is about harms.
+    """
     import pandas as pd
 
     rounds = sorted({round(design.units * share) for share in (0.25, 0.5, 0.75, 1.0)})
@@ -142,31 +148,57 @@ def closing(design: Design) -> DecisionTable:
     rows: dict[str, list[float | None]] = {}
     for j, risk in enumerate(design.risks):
         of = "" if len(design.risks) == 1 else f" of {risk}"
-        first = [_closes_at(design, j, n, n + 1) for n in numbers]
-        later = {t: [_closes_at(design, j, n, t) if n < t else None for n in numbers] for t in rounds}
-        same = all(values[n - 1] in (None, first[n - 1]) for values in later.values() for n in numbers)
+        first = _line(numbers, partial(_is_closed, design, j, None))
+        later = {t: _line(range(1, t), partial(_is_closed, design, j, t)) for t in rounds}
+        same = all(first[: len(values)] == values for values in later.values())
         rows |= {f"harms{of} that close it" + ("" if same else ", at once"): first}
         rows |= {} if same else {f"harms{of} that close it in round {t}": values for t, values in later.items()}
-    frame = pd.DataFrame(rows, index=pd.Index(numbers, name="units"))
+        rows |= _rule_lines(design, j, of)
+    longest = {name: [*values, *[None] * (design.units - len(values))] for name, values in rows.items()}
+    frame = pd.DataFrame(longest, index=pd.Index(numbers, name="units"), dtype=float)
     title = "Harms among the units of an arm from which on it is not given"
-    return DecisionTable(title, frame[frame.notna().any(axis=1)], "No entry: no number of harms closes the arm.")
+    legend = "No entry: no number of harms closes an arm." + (f" {RULES}" if design.stop else "")
+    shown = frame[frame.notna().any(axis=1)]
+    return DecisionTable(title, shown, legend.replace("No entry: n", "N") if shown.empty else legend)
 
 
-def _closes_at(design: Design, j: int, n: int, t: int) -> float | None:
-    """The fewest harms of risk j of n units that make an arm not permissible in round t; more of them never open it."""
-    low, high = 0, n + 1
-    while low < high:
-        middle = (low + high) // 2
-        if middle <= n and _is_open(design, j, n, middle, t):
-            low = middle + 1
-        else:
-            high = middle
-    return float(low) if low <= n else None
+def _by_harms(rule: Any) -> bool:
+    return bool(getattr(rule, "by_harms", False))
 
 
-def _is_open(design: Design, j: int, n: int, x: int, t: int) -> bool:
-    harms = tuple(x if i == j else 0 for i in range(len(design.risks)))
-    return bool(_asked(design, [Units(0, n, harms)], t=t).permissible[0])
+def _rule_lines(design: Design, j: int, of: str) -> dict[str, list[float | None]]:
+    """The harms of risk j at which each rule that is about harms is reached."""
+    lines, everyone = {}, range(1 if design.upwards else len(design.arms))
+    for name, rule in rules_of(design):
+        if not _by_harms(rule):
+            continue
+        named = max(int(getattr(rule, "arm", 0)), 0)
+        arms = [named] if rule.drops else [*everyone]
+        whose = f' of "{design.arms[named]}"' if getattr(rule, "arm", -1) >= 0 else ""
+        each = "" if rule.drops else " of the lowest arm" if design.upwards else " of every arm"
+        what = f"harms{of}{whose}{each} at which {name} {'drops it' if rule.drops else 'stops the trial'}"
+        lines[what] = _line(range(1, design.units // len(arms) + 1), partial(_is_reached, design, rule, j, arms))
+    return lines
+
+
+def _is_reached(design: Design, rule: Any, j: int, arms: Sequence[int], n: int, x: int) -> bool:
+    """Whether x harms of risk j among n units on each of these arms reach a rule."""
+    return is_reached(design, rule, [Units(k, n, _of(design, j, x)) for k in arms], arms[0])
+
+
+def _line(numbers: range, holds: Callable[[int, int], bool]) -> list[float | None]:
+    """Of every number of units the fewest harms for which something holds; more of them never undo it."""
+    found, last = list[float | None](), 0
+    for n in numbers:
+        harms = fewest(n, last, partial(holds, n))
+        last = n if harms is None else harms
+        found.append(None if harms is None else float(harms))
+    return found
+
+
+def _is_closed(design: Design, j: int, t: int | None, n: int, x: int) -> bool:
+    """Whether x harms of risk j among n units close an arm: in round t, or in the next."""
+    return not asked(design, [Units(0, n, _of(design, j, x))], t=t).permissible[0]
 
 
 def pathways(design: Design, cohorts: int | None = None) -> DecisionTable:
@@ -189,16 +221,20 @@ def pathways(design: Design, cohorts: int | None = None) -> DecisionTable:
 
 
 def _ways(design: Design, cohorts: int, past: tuple[Units, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    allocator, t = _after(design, design.conduct(), past)
-    decision = allocator.decide(t)
-    chances = [share for share in allocator.chances(t, 1, decision).arms if share > 0]
-    if len(chances) > 1 or decision.k < 0 or len(past) == cohorts:
-        yield (), _then(design, decision.k, allocator.chances(t, 1, decision).arms)
+    allocator, t, stopped = after_looks(design, past)
+    if stopped is not None or t > design.units:
+        yield (), f"ends by the rule {stopped}" if stopped else "ends: all units are known"
         return
-    size = range(design.cohort + 1)
+    decision = allocator.decide(t)
+    shares = allocator.chances(t, 1, decision).arms
+    if sum(share > 0 for share in shares) > 1 or decision.k < 0 or len(past) == cohorts:
+        yield (), _then(design, decision.k, shares)
+        return
+    most = min(design.cohort, design.units + 1 - t)
+    size = range(most + 1)
     for harms, rewards in product(size, size if design.rewarded else [0]):
-        units = Units(decision.k, design.cohort, _of_first(design, harms), rewards)
-        text = f"{design.arms[decision.k]}: {harms} of {design.cohort}"
+        units = Units(decision.k, most, _of_first(design, harms), rewards)
+        text = f"{design.arms[decision.k]}: {harms} of {most}"
         text += f", {rewards}" if design.rewarded else ""
         for steps, then in _ways(design, cohorts, (*past, units)):
             yield (text, *steps), then
@@ -214,28 +250,9 @@ def _then(design: Design, k: int, chances: Sequence[float]) -> str:
 
 def _of_first(design: Design, harms: int) -> tuple[int, ...]:
     """So many harms of the first risk, and none of the others."""
-    return tuple(harms if j == 0 else 0 for j in range(len(design.risks)))
+    return _of(design, 0, harms)
 
 
-def _asked(design: Design, known: Sequence[Units], *, t: int | None = None) -> Any:
-    """What the policy decides after these units; in round t, or in the next."""
-    # After every unit, not only at the end of a cohort or of a burn-in.
-    conduct = design.conduct()._replace(cohort=1, first=-1, burn_in=0, steps=0)
-    allocator, following = _after(design, conduct, known)
-    return allocator.decide(following if t is None else t)
-
-
-def _after(design: Design, conduct: Conduct, known: Sequence[Units]) -> tuple[Allocator, int]:
-    """The arms after these units, told in order, and the round that is next."""
-    allocator = Allocator(
-        design.arms, design.limits, policy_from_text(design.policy), risks=design.risks, seed=SEED, conduct=conduct,
-        units=design.units,
-    )  # fmt: skip
-    number = 0
-    for units in known:
-        for i in range(units.size):
-            number += 1
-            outcome = (float(i < units.rewards) if design.rewarded else None, *(float(i < x) for x in units.harms))
-            play = allocator.give(units.arm, number)
-            allocator.learn(units.arm, play, number, (None,) * len(outcome), outcome)
-    return allocator, number + 1
+def _of(design: Design, j: int, harms: int) -> tuple[int, ...]:
+    """So many harms of risk j, and none of the others."""
+    return tuple(harms if i == j else 0 for i in range(len(design.risks)))

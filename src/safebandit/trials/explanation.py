@@ -147,6 +147,8 @@ def _why_none(gate: _Gate) -> str:
     if np.isnan(excess).all():
         return "no arm has a risk index"
     least = int(np.nanargmin(excess))
+    if excess[least] <= 0 and least > 0:
+        return f'of "{names[0]}": {_what_forbids(0, gate)}; that excludes the arms above it'
     word = risk_word(gate.policy, least)
     if len(limits) == 1:
         return f'every {word} is above {limits[0]:g} (smallest: {apart(bounds[least, 0], limits[0])}, "{names[least]}")'
@@ -192,6 +194,10 @@ def _what_forbids(i: int, gate: _Gate) -> str:
     if own is not None:
         return own
     bounds, word = gate.decision.bounds[i], risk_word(gate.policy, i)
+    # Within its limits and yet not permissible: only where exclusion goes upwards can an arm below be the reason.
+    below = [name for name, may in zip(gate.decision.arms[:i], gate.decision.permissible, strict=False) if not may]
+    if below and (bounds <= np.array(gate.limits)).all():
+        return f'"{below[0]}" below it is not, and that excludes the arms above it'
     if len(gate.limits) == 1:
         bound, limit = bounds[0], gate.limits[0]
         if np.isnan(bound):

@@ -155,14 +155,15 @@ def _looks(design: Design) -> Iterator[str]:
 
 def _stopping(design: Design) -> Iterator[str]:
     for rule in design.stop:
-        yield stopping_says(rule, design)
+        # In it are names of arms and risks, which users wrote.
+        yield plain(stopping_says(rule, design))
     yield "The trial ends where no arm is permissible and no outcome is awaited."
     yield f"It ends when {design.units} units are known, and where its policy says that the question is answered."
     yield "Then no unit is given an arm. Outcomes that come later are taken, and a selection that they change is shown."
 
 
 def _selection(design: Design) -> Iterator[str]:
-    yield "Nothing is selected." if design.select is None else selection_says(design.select, design)
+    yield "Nothing is selected." if design.select is None else plain(selection_says(design.select, design))
 
 
 def _references(design: Design) -> Iterator[str]:

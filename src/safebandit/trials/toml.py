@@ -15,6 +15,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"\s*\[(\[?)([^\[\]]+)\]")
 _KEY = re.compile(r"""\s*([A-Za-z0-9_."' -]+?)\s*=""")
 _PLACE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_BARE_POINT = re.compile(r"""[\s=\[,-](\.\d+)""")
 _NUMBER, _LAST_NUMBER = re.compile(r"\[\d+\]"), re.compile(r"\[\d+\]$")
 
 
@@ -31,7 +32,13 @@ def read_toml(text: str) -> dict[str, Any]:
         said = message[: place.start()].strip() if place else message
         column = f", column {place[2]}" if place and place[2] else ""
         where = f"line {line}{column}" + (f", {keys[-1]}" if keys else "")
-        raise DesignError(f"{where}: {said[:1].lower()}{said[1:]}; correct the TOML there") from None
+        raise DesignError(f"{where}: {said[:1].lower()}{said[1:]}; {_remedy(lines, line)}") from None
+
+
+def _remedy(lines: list[str], line: int) -> str:
+    """What to correct there; a number without its 0, such as .3, is what people write most."""
+    bare = _BARE_POINT.search(lines[line - 1].partition("#")[0]) if lines else None
+    return f"write 0{bare[1]} for {bare[1]}" if bare else "correct the TOML there"
 
 
 @contextmanager

@@ -56,6 +56,16 @@ def test_a_number_that_jumps_over_its_bound():
     assert found.low <= 0.4 <= found.high == found.value
 
 
+@pytest.mark.parametrize("edge", np.linspace(0.505, 0.6, 20).round(4))
+def test_a_jump_to_nothing_just_above_the_bound(edge):
+    """6 % up to an edge and nothing from there on, for at most 5 %: small trials do so. The answer is the edge."""
+    counted = Counted(lambda value, count: share(DRAWN[:count] < (0.06 if value < edge else 0.0)))
+    found = Search(counted, Range(0.5, 0.9999), 1.0, 0.05, 10_000, "it").run()
+    assert found.measured.value == 0.0
+    assert edge <= found.value < edge + 0.01
+    assert found.low <= edge <= found.high
+
+
 def test_a_whole_parameter():
     counted = Counted(lambda value, count: mean(DRAWN[:count] * value))
     found = Search(counted, Range(1, 40, whole=True), 1.0, 7.0, 10_000, "it", share=False).run()

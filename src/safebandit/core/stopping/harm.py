@@ -49,6 +49,10 @@ class Harm(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def by_harms(self) -> bool:
+        return True
+
+    @property
     def drops(self) -> bool:
         return False
 
@@ -86,6 +90,10 @@ class ArmHarm(NamedTuple):
     arm: Any = EVERY_ARM
     prior_a: float = 1.0
     prior_b: float = 1.0
+
+    @property
+    def by_harms(self) -> bool:
+        return True
 
     @property
     def drops(self) -> bool:
@@ -137,6 +145,10 @@ class HarmE(NamedTuple):
     prior_b: float = 1.0
 
     @property
+    def by_harms(self) -> bool:
+        return True
+
+    @property
     def drops(self) -> bool:
         return False
 
@@ -175,6 +187,10 @@ class ArmHarmE(NamedTuple):
     arm: Any = EVERY_ARM
     prior_a: float = 1.0
     prior_b: float = 1.0
+
+    @property
+    def by_harms(self) -> bool:
+        return True
 
     @property
     def drops(self) -> bool:

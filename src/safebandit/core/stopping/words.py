@@ -8,6 +8,8 @@ A rule is a NamedTuple for which `measure` has a formula. It is reached where th
     says(design)       one sentence for a protocol, with the rule's numbers
     why(found, arms)   what happened, in numbers: what was measured, and the names of the arms
     needs              where it has some: what the design must have for it: "reward", "order", "control", "least_reward"
+    by_harms           where it has one: whether harms alone decide, and more of them never undo it: a protocol has a
+                       table of such rules
     completed(design)  where it has one: the rule as compiled code takes it, with what it takes from the design
 
 `design` is a Design, or `Terms`: it has arms, limits, risks (their names), upwards, least_reward and control. Only

@@ -130,7 +130,8 @@ class Search:
         for _ in range(MOST_COARSE):
             if self._close(met, not_met) or max(met.error, not_met.error) > abs(met.excess - not_met.excess) / 2:
                 break
-            new = self._at(_between(met, not_met, 0.0), self.coarse, "narrowing")
+            halfway = _stays([*self.few.values()])
+            new = self._at(_between(met, not_met, 0.0, halfway=halfway), self.coarse, "narrowing")
             met, not_met = (new, not_met) if new.excess <= 0.0 else (met, new)
         return _between(met, not_met, 0.0), _slope([met, not_met])
 
@@ -160,14 +161,15 @@ class Search:
         points: list[Point] = []
         for _ in range(MOST_FULL):
             new = self._at(place, self.trials, "all trials")
-            if any(point.place == new.place for point in points):
-                break
-            points.append(new)
+            again = any(point.place == new.place for point in points)
+            points += [] if again else [new]
             met, above = _nearest(points)
             # As near as the error of the number lets one tell.
-            if (met is not None and met.excess >= -met.error) or self._jumps(met, above):
+            near = met is not None and met.excess >= -met.error
+            wanted = self._other_side(points) if again else self._next(points, met, above, slope)
+            if near or wanted is None or self._jumps(met, above):
                 break
-            place = self._next(points, met, above, slope)
+            place = wanted
         met, above = _nearest(points)
         if met is None:
             raise StudyError(
@@ -176,11 +178,19 @@ class Search:
             )
         return self._found(met, above)
 
+    def _other_side(self, points: Sequence[Point]) -> float | None:
+        """The nearest place that lay, by few trials, on the side of the bound on which none of these does; None where
+        both sides are known. A slope leads nowhere beside a jump.
+        """
+        sides, tried = {point.excess <= 0.0 for point in points}, {point.place for point in points}
+        there = [one.place for one in self.few.values() if (one.excess <= 0.0) not in sides and one.place not in tried]
+        return min(there, key=lambda place: abs(place - points[-1].place), default=None)
+
     def _next(self, points: Sequence[Point], met: Point | None, above: Point | None, slope: float) -> float:
         """Where to look next: half an error inside the bound."""
         last = points[-1]
         if met is not None and above is not None:
-            place = _between(met, above, -last.error / 2)
+            place = _between(met, above, -last.error / 2, halfway=_stays(points))
             # Between two whole numbers: not one of them, while there is another.
             taken = self.within.whole and round(place) in (met.place, above.place)
             return float(round((met.place + above.place) / 2)) if taken else place
@@ -208,8 +218,8 @@ class Search:
         points = self._all_seen(best)
         places = [self._end(best, points, side) for side in (-1.0, 1.0)]
         jump = None
-        if above is not None and best.excess < -best.error and self._jumps(best, above):
-            jump = above.value
+        if above is not None and best.excess < -best.error:
+            jump = above.value if self._jumps(best, above) else None
             places.append(above.place)
         ends = [value, *(self.within.value(place) for place in places)]
         return Found(value, measured, min(ends), max(ends), jump)
@@ -247,9 +257,14 @@ def _nearest(points: Sequence[Point]) -> tuple[Point | None, Point | None]:
     return max(met, key=lambda one: one.excess, default=None), min(above, key=lambda one: one.excess, default=None)
 
 
-def _between(met: Point, above: Point, aim: float) -> float:
-    """Where the line through two points comes to `aim`, but not within a tenth of either end."""
-    share = (aim - met.excess) / (above.excess - met.excess)
+def _stays(points: Sequence[Point]) -> bool:
+    """Whether the last two lay on one side of the bound: beside a jump a line would creep along it."""
+    return len(points) > 2 and (points[-1].excess <= 0.0) == (points[-2].excess <= 0.0)
+
+
+def _between(met: Point, above: Point, aim: float, *, halfway: bool = False) -> float:
+    """Where the line through two points comes to `aim`, but not within a tenth of either end; or halfway."""
+    share = 0.5 if halfway else (aim - met.excess) / (above.excess - met.excess)
     return met.place + min(max(share, 0.1), 0.9) * (above.place - met.place)
 
 
