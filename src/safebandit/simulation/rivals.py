@@ -82,4 +82,4 @@ def says_feasible(result: Result, policy: str) -> NDArray[np.bool_]:
 
 def _lower(index: PlannedLower, plays: int, total: float, alpha: float) -> float:
     seen = SimpleNamespace(plays=plays, mean=total / max(plays, 1))
-    return float(lower(index, seen, 1, alpha, None))  # type: ignore[arg-type]
+    return float(lower(index, seen, 1, alpha, None))

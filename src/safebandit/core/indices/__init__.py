@@ -38,8 +38,8 @@ from safebandit.core.indices.variance import VarianceLower, VarianceUpper
 __all__ = [
     "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingGate", "BettingLower", "BettingUpper", "Description",
     "EmpiricalLower", "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson",
-    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "MixtureGate", "PlannedLower", "PlannedUpper", "PointMassRisk",
-    "PosteriorGate", "RadiusLower", "RadiusUpper", "SampledRisk", "Schedule", "SlackUpper", "SlackUpperRisk", "Thompson",
-    "VarianceLower", "VarianceUpper", "charge", "described", "evidence",
-    "learn", "learn_together", "lower", "permits", "start", "steady", "upper", "width",
+    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "MixtureGate", "PlannedLower", "PlannedUpper",
+    "PointMassRisk", "PosteriorGate", "RadiusLower", "RadiusUpper", "SampledRisk", "Schedule", "SlackUpper",
+    "SlackUpperRisk", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn",
+    "learn_together", "lower", "permits", "start", "steady", "upper", "width",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ def check_index(index: Any, question: Any, what: str) -> Any:
 
 
 def fit_index(index: Any, setup: Setup, **known: Any) -> Any:
-    """An index with what it leaves open, None, of planned `units`, how many `arms` there are, and what else is known."""
+    """An index with what it leaves open (None): planned `units`, how many `arms` there are, and what else is known."""
     known |= {"units": setup.units, "arms": len(setup.arms)}
     left_open = {key: value for key, value in known.items() if getattr(index, key, NOT_ASKED) is None}
     if "units" in left_open:

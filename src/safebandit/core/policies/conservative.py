@@ -20,6 +20,9 @@ from safebandit.core.policies.interface import WAIT, Setup, decide
 from safebandit.core.policies.words import Decision
 from safebandit.errors import PolicyError
 
+# Sums of bounds may be exactly what was promised, but for rounding.
+ROUNDING = 1e-9
+
 
 class Conservative(NamedTuple):
     """The arm of the largest upper reward bound, where lower bounds of all rewards so far and of this one add up to at
@@ -45,7 +48,7 @@ class Conservative(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What a decision shows of every arm besides its bound: what the promise would leave to spare, were it given."""
+        """What a decision shows of every arm besides its bound: what the promise leaves to spare if it is given."""
         return ("to spare",)
 
     def prepare(self, setup: Setup) -> Conservative:
@@ -91,11 +94,11 @@ def conservative_width(others: int, plays: int, delta: float) -> float:
 @decide.register(Conservative)
 def _decide(policy: Conservative, state: State, t: int) -> tuple[int, bool]:
     sure, given = _write_bounds(policy, state)
-    promised = (1.0 - policy.loss) * (given + 1.0) * policy.baseline_reward
+    promised = (1.0 - policy.loss) * (given + 1.0) * policy.baseline_reward  # type: ignore[operator]
     for k in range(state.size):
         spare = sure + written(state, k, RISKS + state.risks) - promised
         write(state, k, RISKS + state.risks, spare)
-        write(state, k, PERMISSIBLE, 1.0 if spare >= 0.0 or k == policy.baseline else 0.0)
+        write(state, k, PERMISSIBLE, 1.0 if spare >= -ROUNDING or k == policy.baseline else 0.0)
     k = largest_written(state, INDEX)
     if k < 0:
         return WAIT, False

@@ -128,7 +128,7 @@ def _learned(policy: Knapsacks, state: State, k: int, j: int, value: float, bit:
 @decide.register(Knapsacks)
 def _decide(policy: Knapsacks, state: State, t: int) -> tuple[int, bool]:
     left, free = _harms_left(policy, state)
-    gone = left < 1.0 - ROUNDING or t > policy.units
+    gone = left < 1.0 - ROUNDING or t > policy.units  # type: ignore[operator]
     for k in range(state.size):
         write(state, k, PERMISSIBLE, 0.0 if gone else 1.0)
         write(state, k, INDEX, math.nan)

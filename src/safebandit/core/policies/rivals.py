@@ -1,4 +1,4 @@
-"""Systems of others that the paper names, by name in the same catalogue: to compare with, each on its own terms, too."""
+"""Systems of others that the paper names, in the same catalogue: to compare with, each on its own terms, too."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def bwcr(
     "as bwcr, with the upper risk index of KL-UCB in the place of L, 1 before the first play, and for the safe arm its "
     "known mean risk; without first plays. With bounds=published the reward index is "
     "mean + (1 + 2 / (alpha - safe_risk)) b, the risk index mean + b, b = sqrt(2 log(4 K T / delta) / N)",
-    "section on prior formulations: optimistic rewards, pessimistic risks, a known safe arm; OPB (Pacchiano et al. 2021)",
+    "section on prior formulations: optimistic rewards, pessimistic risks, a known safe arm: OPB (Pacchiano et al. "
+    "2021)",
 )
 def pess(
     level: Level = Level.practical,
@@ -93,14 +94,13 @@ def pess(
     """
     if read_choice("bounds", bounds, Bounds, PolicyError) == Bounds.published:
         reward, risk = SlackUpper(delta, units), SlackUpperRisk(delta, units)
-    else:
-        reward, risk = KLUpper(level), KLUpperRisk(level)
-    return PolicyMixture(reward, risk, safe_arm, safe_risk, when_none, each_first=False)
+        return PolicyMixture(reward, risk, safe_arm, safe_risk, when_none, each_first=False)
+    return PolicyMixture(KLUpper(level), KLUpperRisk(level), safe_arm, safe_risk, when_none, each_first=False)
 
 
 @named_policy(
-    "play J = argmax mean + D, D = sqrt(2 log(K N^3 / delta) / N), where lower bounds max(0, mean - D) of all rewards so "
-    "far and of J add up to at least (1 - loss) t baseline_reward; else the baseline arm, whose mean reward is known",
+    "play J = argmax mean + D, D = sqrt(2 log(K N^3 / delta) / N), where lower bounds max(0, mean - D) of all rewards "
+    "so far and of J add up to at least (1 - loss) t baseline_reward; else the baseline arm, of known mean reward",
     "section on prior formulations: conservative bandits (Wu et al. 2016), Conservative UCB",
 )
 def conservative(
