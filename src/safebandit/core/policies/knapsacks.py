@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, Sizes, State, at, quantity, write
+from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, Sizes, State, at, quantity, write, written
 from safebandit.core.dispatch import both, inlined
 from safebandit.core.policies.checking import planned_units
 from safebandit.core.policies.choice import first_unplayed, largest_written
@@ -75,13 +75,8 @@ class Knapsacks(NamedTuple):
 @both
 def knapsack_radius(level: float, mean: float, plays: int) -> float:
     """rad(v, N) = sqrt(C v / N) + C / N."""
-    return math.sqrt(level * mean / plays) + level / plays
-
-
-@inlined
-def _level(policy: Any, state: State) -> float:
-    """C = log(d T K), with as many resources d as risks, and time."""
-    return math.log(float(1 + state.risks) * policy.units * state.size)
+    share = level / plays
+    return math.sqrt(share * mean) + share
 
 
 @inlined
@@ -101,16 +96,23 @@ def _cost(level: float, risk: Seen, plays: int, total: float, least: float) -> f
 
 
 # Of the policy's own numbers there is one for each risk and one for time: the sum of the lower cost bounds of all plays
-# but the first of each arm. The price of resource i is v_i = (1 + epsilon)^sum_i.
+# but the first of each arm. The price of resource i is v_i = (1 + epsilon)^sum_i. Behind them lie two that stay as they
+# are, for speed: C = log(d T K), and log(1 + epsilon) with epsilon = sqrt(log d / B).
+LEVEL, GROWTH = 1, 2
+
+
 @sizes.register(Knapsacks)
 def _sizes(policy: Knapsacks, arms: int, risks: int) -> Sizes:
-    return Sizes(trial=1 + risks)
+    return Sizes(trial=3 + risks)
 
 
 @begin.register(Knapsacks)
 def _begin(policy: Knapsacks, state: State) -> None:
     for i in range(1 + state.risks):
         state.numbers.own[i] = 0.0
+    resources, budget = 1.0 + state.risks, _least_limit(state) * policy.units  # type: ignore[operator]
+    state.numbers.own[state.risks + LEVEL] = math.log(resources * policy.units * state.size)  # type: ignore[operator]
+    state.numbers.own[state.risks + GROWTH] = math.log1p(math.sqrt(math.log(resources) / budget))
 
 
 @learned.register(Knapsacks)
@@ -119,8 +121,8 @@ def _learned(policy: Knapsacks, state: State, k: int, j: int, value: float, bit:
     risk = quantity(state, k, j)
     if j == REWARD or risk.plays < 2:
         return
-    least = _least_limit(state)
-    state.numbers.own[j - 1] += _cost(_level(policy, state), risk, risk.plays - 1, max(0.0, risk.total - value), least)
+    least, level = _least_limit(state), state.numbers.own[state.risks + LEVEL]
+    state.numbers.own[j - 1] += _cost(level, risk, risk.plays - 1, max(0.0, risk.total - value), least)
     if j == 1:
         state.numbers.own[state.risks] += least
 
@@ -141,7 +143,7 @@ def _decide(policy: Knapsacks, state: State, t: int) -> tuple[int, bool]:
         k = first_unplayed(state)
         if k >= 0:
             return k, False
-    _write_rates(policy, state)
+    _write_rates(state)
     k = largest_written(state, INDEX)
     return (k, False) if k >= 0 else (WAIT, False)
 
@@ -161,25 +163,26 @@ def _harms_left(policy: Any, state: State) -> tuple[float, float]:
 
 
 @inlined
-def _write_rates(policy: Any, state: State) -> None:
+def _write_rates(state: State) -> None:
     """Write every arm's upper reward bound for its price, and its lower cost bounds."""
-    level, least = _level(policy, state), _least_limit(state)
-    # log(1 + epsilon), epsilon = sqrt(log d / B). Prices are taken relative to that of time: only their ratios matter.
-    growth = math.log1p(math.sqrt(math.log(1.0 + state.risks) / (least * policy.units)))
+    least = _least_limit(state)
+    level, growth = state.numbers.own[state.risks + LEVEL], state.numbers.own[state.risks + GROWTH]
+    # Prices are taken relative to the largest, so that none overflows: only their ratios matter.
     top = state.numbers.own[state.risks]
     for j in range(state.risks):
         top = max(top, state.numbers.own[j])
     time = least * math.exp(growth * (state.numbers.own[state.risks] - top))
     for k in range(state.size):
-        reward = quantity(state, k, REWARD)
-        if not at(state.arms, k).available:
-            continue
-        n = max(1, reward.plays)
-        bound = min(1.0, reward.mean + knapsack_radius(level, reward.mean, n)) if reward.plays > 0 else 1.0
-        price = time
-        for j in range(1, 1 + state.risks):
+        write(state, k, INDEX, time)
+    for j in range(1, 1 + state.risks):
+        price = math.exp(growth * (state.numbers.own[j - 1] - top))
+        for k in range(state.size):
             risk = quantity(state, k, j)
             cost = _cost(level, risk, risk.plays, risk.total, least) if risk.plays > 0 else 0.0
             write(state, k, RISKS + j - 1, cost)
-            price += cost * math.exp(growth * (state.numbers.own[j - 1] - top))
-        write(state, k, INDEX, bound / max(price, LEAST_COST))
+            write(state, k, INDEX, written(state, k, INDEX) + cost * price)
+    for k in range(state.size):
+        reward = quantity(state, k, REWARD)
+        bound = min(1.0, reward.mean + knapsack_radius(level, reward.mean, reward.plays)) if reward.plays > 0 else 1.0
+        rate = bound / max(written(state, k, INDEX), LEAST_COST)
+        write(state, k, INDEX, rate if at(state.arms, k).available else math.nan)
