@@ -58,7 +58,7 @@ class Knapsacks(NamedTuple):
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was given, or why not."""
         given = arm == decision.k
-        if decision.indices[decision.k] != decision.indices[decision.k]:
+        if math.isnan(decision.indices[decision.k]):
             return FIRST_PLAY if given else "another arm was not played yet"
         return "the most reward for its price" if given else "another arm has as much reward for its price, or more"
 
