@@ -73,7 +73,7 @@ def _count_inside(names: Sequence[str], trials: int) -> None:
     """Play every policy in two processes, few and more trials, and print their ids."""
     bare = BareLoop(drug_trial(), horizon=HORIZON)
     for name in names:
-        simulate(drug_trial(), "docb" if name == BARE else name, horizon=1, trials=1, workers=1)
+        simulate(drug_trial(), "docb" if name == BARE else name, horizon=100, trials=1, workers=1)
         children = []
         for played in (1, 1 + trials):
             child = os.fork()

@@ -15,6 +15,7 @@ SHARES = {
     "docb": 1 / 6, "klbayes": 1 / 6, "joint-kl": 1 / 6, "safe-imed": 1 / 6,
     "topsi": 1 / 8, "tsbu": 1 / 8,
     "joint-ts": 1 / 13, "joint-dirichlet": 1 / 13,
+    "bwk": 1 / 20, "conservative": 1 / 20, "con-lcb": 1 / 20,
     "naive-ts": 1 / 60, "slack-ts": 1 / 60, "bwcr": 1 / 60, "pess": 1 / 60, "empirical-kl": 1 / 60,
 }  # fmt: skip
 # Megabytes are those of a study of so many trials.

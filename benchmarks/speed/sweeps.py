@@ -92,7 +92,8 @@ def measure(
         return result.seconds[policy]
 
     arms = len(instance.mu)
-    seconds(1)
+    # Compile; a policy with a budget needs one of at least a harm.
+    seconds(100)
     played, once = affordable(seconds, arms=arms, horizon=horizon, longest=size.longest, expected=expected)
     if played == 0:
         return Cell(policy, instance.name, arms, horizon, 0, None, None, None)

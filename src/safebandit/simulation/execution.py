@@ -82,7 +82,7 @@ class Resources(NamedTuple):
 def ready_for(policy: Any, instance: Instance, horizon: int) -> Any:
     """A policy as the simulator plays it on an instance for so many rounds; an error says why it cannot."""
     chosen = policy_from_text(policy) if isinstance(policy, str) else policy
-    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", instance.nu, horizon))
+    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", instance.nu, horizon, instance.mu))
 
 
 def run(

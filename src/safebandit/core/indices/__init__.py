@@ -24,13 +24,22 @@ from safebandit.core.indices.interface import (
 from safebandit.core.indices.joint import JointUpper
 from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
 from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk, Level
+from safebandit.core.indices.planned import (
+    PlannedLower,
+    PlannedUpper,
+    RadiusLower,
+    RadiusUpper,
+    SlackUpper,
+    SlackUpperRisk,
+)
 from safebandit.core.indices.sampling import PointMassRisk, SampledRisk, Thompson
 from safebandit.core.indices.variance import VarianceLower, VarianceUpper
 
 __all__ = [
     "DESCRIPTIONS", "IMED", "BayesLower", "BayesUpper", "BettingGate", "BettingLower", "BettingUpper", "Description",
     "EmpiricalLower", "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson",
-    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "MixtureGate", "PointMassRisk", "PosteriorGate",
-    "SampledRisk", "Schedule", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence",
-    "learn", "learn_together", "lower", "permits", "start", "steady", "upper", "width",
+    "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "MixtureGate", "PlannedLower", "PlannedUpper",
+    "PointMassRisk", "PosteriorGate", "RadiusLower", "RadiusUpper", "SampledRisk", "Schedule", "SlackUpper",
+    "SlackUpperRisk", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn",
+    "learn_together", "lower", "permits", "start", "steady", "upper", "width",
 ]  # fmt: skip

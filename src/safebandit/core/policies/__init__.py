@@ -3,7 +3,6 @@
 from safebandit.core.policies.adaptive import Floor, ResponseAdaptive
 from safebandit.core.policies.catalogue import (
     POLICIES,
-    bwcr,
     docb,
     empirical_kl,
     equal,
@@ -12,7 +11,6 @@ from safebandit.core.policies.catalogue import (
     joint_ts,
     klbayes,
     naive_ts,
-    pess,
     point_ts,
     recommended,
     safe_ids,
@@ -22,12 +20,15 @@ from safebandit.core.policies.catalogue import (
     tsbu,
 )
 from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
+from safebandit.core.policies.conservative import Conservative
 from safebandit.core.policies.dose import Boin, Boin12, Crm, Mtpi, ThreePlusThree, Tpi
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
+from safebandit.core.policies.knapsacks import Knapsacks
 from safebandit.core.policies.mixture import PolicyMixture
+from safebandit.core.policies.rivals import Bounds, bwcr, bwk, con_lcb, conservative, pess
 from safebandit.core.policies.texts import policy_from_text, policy_to_text
 from safebandit.core.policies.words import Decision, forbids, risk_word, why
 
@@ -37,12 +38,15 @@ __all__ = [
     "WAIT",
     "Boin",
     "Boin12",
+    "Bounds",
+    "Conservative",
     "Crm",
     "Decision",
     "DoublyOptimistic",
     "EqualRandomisation",
     "Floor",
     "InformationDirected",
+    "Knapsacks",
     "Mtpi",
     "Policy",
     "PolicyMixture",
@@ -53,6 +57,9 @@ __all__ = [
     "arms_in",
     "begin",
     "bwcr",
+    "bwk",
+    "con_lcb",
+    "conservative",
     "decide",
     "docb",
     "empirical_kl",

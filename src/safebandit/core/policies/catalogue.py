@@ -1,4 +1,4 @@
-"""Policies by name: each is one expression, made of indices."""
+"""Policies by name: each is one expression, made of indices. Systems of others, to compare with, are in `rivals`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from safebandit.core.indices import (
     JointUpper,
     KLLower,
     KLUpper,
-    KLUpperRisk,
     Level,
     PointMassRisk,
     SampledRisk,
@@ -27,7 +26,6 @@ from safebandit.core.naming import kebab
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.information import InformationDirected
-from safebandit.core.policies.mixture import PolicyMixture
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -250,30 +248,6 @@ def safe_ids(
 ) -> InformationDirected:
     """Information-directed sampling on the paper's cost; `odds` and `confidence` follow from the planned `units`."""
     return InformationDirected(odds, confidence, units, when_none)
-
-
-@named_policy(
-    "play from the mixture of arms that maximises mean U among those with mean L <= alpha; U, L by KL-UCB",
-    "section on prior formulations: bandits with convex knapsacks, doubly optimistic",
-)
-def bwcr(level: Level = Level.practical, when_none: Any = None) -> PolicyMixture:
-    """The best mixture of arms by optimistic rewards and optimistic risks; safe in aggregate, not per round."""
-    return PolicyMixture(KLUpper(level), KLLower(level), when_none=when_none)
-
-
-@named_policy(
-    "as bwcr, with the upper risk index of KL-UCB in the place of L, 1 before the first play, and for the safe arm its "
-    "known mean risk; without first plays",
-    "section on prior formulations: optimistic rewards, pessimistic risks, a known safe arm",
-)
-def pess(
-    level: Level = Level.practical, safe_arm: Any = 0, safe_risk: float | None = None, when_none: Any = None
-) -> PolicyMixture:
-    """The best mixture of arms by optimistic rewards and pessimistic risks, around an arm known to be safe.
-
-    `safe_risk` is the safe arm's mean risk; in simulation it is taken from the instance where it is not given.
-    """
-    return PolicyMixture(KLUpper(level), KLUpperRisk(level), safe_arm, safe_risk, when_none, each_first=False)
 
 
 @named_policy(

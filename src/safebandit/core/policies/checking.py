@@ -14,6 +14,8 @@ from safebandit.errors import PolicyError, at_key
 
 # What `when_none` may be besides an arm.
 RULES = ("least_risky", "hold")
+# What an index that does not ask for a number answers.
+NOT_ASKED = object()
 
 
 def prepare(policy: Any, setup: Setup) -> Any:
@@ -45,6 +47,31 @@ def check_index(index: Any, question: Any, what: str) -> Any:
     if not hasattr(index, "_fields") or not has_formula(question, type(index)):
         raise PolicyError(f"a {what} is a NamedTuple with a formula registered for {question.name}, got {index!r}")
     return _read_fields(index, DESCRIPTIONS.get(type(index), Description()))
+
+
+def fit_index(index: Any, setup: Setup, **known: Any) -> Any:
+    """An index with what it leaves open (None): planned `units`, how many `arms` there are, and what else is known."""
+    known |= {"units": setup.units, "arms": len(setup.arms)}
+    left_open = {key: value for key, value in known.items() if getattr(index, key, NOT_ASKED) is None}
+    if "units" in left_open:
+        left_open["units"] = planned_units(type(index).__name__, None, setup)
+    return index._replace(**left_open) if left_open else index
+
+
+def plan_index(index: Any, units: int | None) -> Any:
+    """An index for so many planned units, where it asks for them and is not told."""
+    return index._replace(units=units) if getattr(index, "units", NOT_ASKED) is None else index
+
+
+def planned_units(who: str, given: Any, setup: Setup) -> int:
+    """How many units are planned, as somebody is told or as the setup says; an error where neither does."""
+    units = setup.units if given is None else given
+    if units is None:
+        raise PolicyError(f"{who} must know how many units are planned; give units=")
+    count = int(read_number("units", units, int, PolicyError))
+    if count < 1:
+        raise PolicyError(f"units must be at least 1 (units planned), got {count}")
+    return count
 
 
 def shared_among(index: Any, risks: int) -> Any:

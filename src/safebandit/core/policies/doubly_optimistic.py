@@ -24,7 +24,7 @@ from safebandit.core.indices.interface import (
     write_indices,
 )
 from safebandit.core.naming import read_number, read_value
-from safebandit.core.policies.checking import check_index, shared_among, when_none_code
+from safebandit.core.policies.checking import check_index, fit_index, plan_index, shared_among, when_none_code
 from safebandit.core.policies.choice import (
     LEAST_RISKY,
     first_unplayed,
@@ -57,6 +57,10 @@ class DoublyOptimistic(NamedTuple):
     head_start: int = 0
     lasting: bool = False
 
+    def planned(self, units: int | None) -> DoublyOptimistic:
+        """The policy for so many planned units, where an index of it asks for them."""
+        return self._replace(reward=plan_index(self.reward, units), safety=plan_index(self.safety, units))
+
     def prepare(self, setup: Setup) -> DoublyOptimistic:
         """The policy with its parameters checked, and arms and `when_none` as numbers."""
         if len(setup.limits) > 1 and DESCRIPTIONS.get(type(self.reward), Description()).one_risk:
@@ -65,13 +69,13 @@ class DoublyOptimistic(NamedTuple):
         head_start = int(read_number("head_start", self.head_start, int, PolicyError))
         if head_start < 0:
             raise PolicyError(f"head_start must be at least 0 (rounds), got {self.head_start}")
-        safety = check_index(self.safety, lower, "safety index")
+        safety = check_index(fit_index(self.safety, setup), lower, "safety index")
         lasting = read_value("lasting", self.lasting, bool, PolicyError)
         if lasting and not steady(safety):
             kind = type(safety).__name__
             raise PolicyError(f"lasting needs a safety index that is steady, got {kind}; take BayesLower")
         return DoublyOptimistic(
-            check_index(self.reward, upper, "reward index"),
+            check_index(fit_index(self.reward, setup), upper, "reward index"),
             shared_among(safety, len(setup.limits)),
             when_none_code(self.when_none, setup),
             read_value("each_first", self.each_first, bool, PolicyError),

@@ -41,7 +41,7 @@ class Setup(NamedTuple):
     """What a policy is told before its first decision.
 
     The arms by name, alpha of every risk, what to do while no arm is permissible where the policy does not say itself,
-    and the arms' mean risks and how many units are planned, where they are known.
+    and the arms' mean risks, how many units are planned, and the arms' mean rewards, where they are known.
     """
 
     arms: Sequence[str]
@@ -49,6 +49,7 @@ class Setup(NamedTuple):
     when_none: str
     risks: Any = None
     units: int | None = None
+    rewards: Any = None
 
 
 @generic

@@ -30,7 +30,7 @@ from safebandit.core.arms import (
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.indices.interface import learn, lower, start, upper, width
 from safebandit.core.naming import read_number, read_value
-from safebandit.core.policies.checking import arm_number, check_index, when_none_code
+from safebandit.core.policies.checking import arm_number, check_index, fit_index, plan_index, when_none_code
 from safebandit.core.policies.choice import first_unplayed, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import FIRST_PLAY, NOT_NEEDED, Decision, risk_word_of
@@ -60,6 +60,10 @@ class PolicyMixture(NamedTuple):
         """The fields that hold an arm."""
         return ("safe_arm",)
 
+    def planned(self, units: int | None) -> PolicyMixture:
+        """The policy for so many planned units, where an index of it asks for them."""
+        return self._replace(reward=plan_index(self.reward, units), risk=plan_index(self.risk, units))
+
     def prepare(self, setup: Setup) -> PolicyMixture:
         """The policy with its parameters checked, and arms and `when_none` as numbers."""
         if len(setup.limits) > 1:
@@ -67,11 +71,12 @@ class PolicyMixture(NamedTuple):
                 f"bwcr and pess mix arms under one risk, got {len(setup.limits)}; take a doubly optimistic policy"
             )
         safe_arm = -1 if self.safe_arm is None else arm_number("safe_arm", self.safe_arm, setup.arms)
+        safe_risk = self._known_risk(safe_arm, setup)
         return PolicyMixture(
-            check_index(self.reward, upper, "reward index"),
-            check_index(self.risk, lower, "risk index"),
+            check_index(fit_index(self.reward, setup, slack=setup.limits[0] - safe_risk), upper, "reward index"),
+            check_index(fit_index(self.risk, setup), lower, "risk index"),
             safe_arm,
-            self._known_risk(safe_arm, setup),
+            safe_risk,
             when_none_code(self.when_none, setup),
             read_value("each_first", self.each_first, bool, PolicyError),
         )

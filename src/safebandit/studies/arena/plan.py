@@ -30,6 +30,8 @@ LIMIT_TRIALS = 1_000
 QUICK_UNITS, QUICK_TRIALS = (36, 1_000), 4
 # Policies whose decisions take too long beyond so many units, where `recommended` hands over to others.
 MADE_FOR = {"safe-ids": MOST_UNITS}
+# Parameters that name an arm of which something is known.
+KNOWN_ARMS = ("safe_arm", "baseline")
 # The growth of regret is measured over the last tenfold of the rounds.
 DECADE, PER_DECADE = 10, 5
 
@@ -171,12 +173,13 @@ def _task(entry: Member, units: int, trials: int, chosen: Mapping[str, Any], unf
 
 
 def _fitted(policy: Any, instance: Instance) -> Any:
-    """A policy by name that must know a safe arm, and is not told which, is told the one of least risk."""
+    """A policy by name that must know a safe arm, or a baseline, and is not told which is told the least risky one."""
     if not isinstance(policy, str):
         return policy
     name, given = split_call(policy, PolicyError)
-    if name not in POLICIES or "safe_arm" in given:
+    if name not in POLICIES:
         return policy
-    if "safe_arm" not in inspect.signature(POLICIES[name].constructor).parameters:
+    asked = [key for key in KNOWN_ARMS if key in inspect.signature(POLICIES[name].constructor).parameters]
+    if not asked or asked[0] in given:
         return policy
-    return f"{policy}{',' if given else ':'}safe_arm=#{least_risky_arm(instance)}"
+    return f"{policy}{',' if given else ':'}{asked[0]}=#{least_risky_arm(instance)}"
