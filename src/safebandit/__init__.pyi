@@ -45,8 +45,12 @@ from .core.policies import EqualRandomisation as EqualRandomisation
 from .core.policies import Floor as Floor
 from .core.policies import InformationDirected as InformationDirected
 from .core.policies import Policy as Policy
+from .core.policies import MdApt as MdApt
+from .core.policies import MdSar as MdSar
+from .core.policies import MdUcbe as MdUcbe
 from .core.policies import PolicyMixture as PolicyMixture
 from .core.policies import ResponseAdaptive as ResponseAdaptive
+from .core.policies import TfLucb as TfLucb
 from .core.policies import begin as begin
 from .core.policies import bwcr as bwcr
 from .core.policies import decide as decide
@@ -71,11 +75,14 @@ from .core.policies import tsbu as tsbu
 from .core.policies.choice import largest_written as largest_written
 from .core.rules import selection_rules as selection_rules
 from .core.rules import stopping_rules as stopping_rules
+from .core.safe_set_texts import read_safe_set as read_safe_set
+from .core.safe_sets import SafeSet as SafeSet
 from .core.selection import NONE_SELECTED as NONE_SELECTED
 from .core.selection import BestProbability as BestProbability
 from .core.selection import BestSafe as BestSafe
 from .core.selection import Isotonic as Isotonic
 from .core.selection import Nothing as Nothing
+from .core.selection import TopFeasible as TopFeasible
 from .core.selection import Utility as Utility
 from .core.selection import select as select
 from .core.stopping import ArmFutility as ArmFutility

@@ -25,6 +25,7 @@ from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
 from safebandit.core.policies.dose import Boin, Boin12, Crm, Mtpi, ThreePlusThree, Tpi
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
+from safebandit.core.policies.exploring import MdApt, MdSar, MdUcbe, TfLucb
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.mixture import PolicyMixture
@@ -43,11 +44,15 @@ __all__ = [
     "EqualRandomisation",
     "Floor",
     "InformationDirected",
+    "MdApt",
+    "MdSar",
+    "MdUcbe",
     "Mtpi",
     "Policy",
     "PolicyMixture",
     "ResponseAdaptive",
     "Setup",
+    "TfLucb",
     "ThreePlusThree",
     "Tpi",
     "arms_in",
