@@ -44,6 +44,7 @@ from .core.policies import DoublyOptimistic as DoublyOptimistic
 from .core.policies import EqualRandomisation as EqualRandomisation
 from .core.policies import Floor as Floor
 from .core.policies import InformationDirected as InformationDirected
+from .core.policies import OptimisticInSet as OptimisticInSet
 from .core.policies import Policy as Policy
 from .core.policies import MdApt as MdApt
 from .core.policies import MdSar as MdSar
@@ -137,6 +138,8 @@ from .studies.designs.results import Characteristics as Characteristics
 from .studies.designs.run import operating_characteristics as operating_characteristics
 from .studies.designs.tune import Tuning as Tuning
 from .studies.designs.tune import tune as tune
+from .studies.identify import Identification as Identification
+from .studies.identify import identify as identify
 from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
 from .trials.design import Design as Design

@@ -75,6 +75,15 @@ def box(limits: Sequence[float]) -> SafeSet:
     return half_spaces(np.eye(1 + len(limits))[1:], limits)
 
 
+def check_of_risks(safe_set: SafeSet) -> SafeSet:
+    """A set of risks alone, in which less risk is never worse; another is refused."""
+    if safe_set.rows[:, 0].any():
+        raise PolicyError("a safe set of risks cannot ask about the reward; leave those half-spaces out")
+    if (safe_set.rows < 0).any():
+        raise PolicyError("a safe set of risks cannot ask for more of a risk; write every half-space with sums and <=")
+    return safe_set
+
+
 def _check_some_point(safe_set: SafeSet) -> None:
     """Refuse a set in which no mean vector can lie: an empty one."""
     from scipy.optimize import linprog
@@ -104,7 +113,7 @@ def depth(safe_set: SafeSet, point: Numbers) -> float:
 def signed_distance(safe_set: SafeSet, point: Numbers) -> float:
     """Of a point inside, its distance to the boundary; of one outside, minus its distance to the set."""
     inside = depth(safe_set, point)
-    return inside if inside >= 0.0 else -_distance_from_outside(safe_set, point)
+    return -_distance_from_outside(safe_set, point) if inside < 0.0 else inside
 
 
 @rare

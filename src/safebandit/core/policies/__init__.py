@@ -29,6 +29,7 @@ from safebandit.core.policies.exploring import MdApt, MdSar, MdUcbe, TfLucb
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.mixture import PolicyMixture
+from safebandit.core.policies.optimistic_in_set import OptimisticInSet
 from safebandit.core.policies.texts import policy_from_text, policy_to_text
 from safebandit.core.policies.words import Decision, forbids, risk_word, why
 
@@ -48,6 +49,7 @@ __all__ = [
     "MdSar",
     "MdUcbe",
     "Mtpi",
+    "OptimisticInSet",
     "Policy",
     "PolicyMixture",
     "ResponseAdaptive",

@@ -115,7 +115,7 @@ def _write_bounds(safe_set: SafeSet, delta: float, state: State) -> None:
         for j in range(state.risks):
             write(state, k, RISKS + j, max(0.0, point[1 + j] - width))
         write(state, k, own, max(0.0, point[REWARD] - width))
-        write(state, k, own + 1, signed_distance(safe_set, point) if known > 0 else math.nan)
+        write(state, k, own + 1, signed_distance(safe_set, point) if known > 0 and state.watched else math.nan)
         write(state, k, own + 2, 1.0 if certified else 0.0)
 
 
