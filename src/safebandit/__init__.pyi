@@ -44,11 +44,11 @@ from .core.policies import DoublyOptimistic as DoublyOptimistic
 from .core.policies import EqualRandomisation as EqualRandomisation
 from .core.policies import Floor as Floor
 from .core.policies import InformationDirected as InformationDirected
-from .core.policies import OptimisticInSet as OptimisticInSet
-from .core.policies import Policy as Policy
 from .core.policies import MdApt as MdApt
 from .core.policies import MdSar as MdSar
 from .core.policies import MdUcbe as MdUcbe
+from .core.policies import OptimisticInSet as OptimisticInSet
+from .core.policies import Policy as Policy
 from .core.policies import PolicyMixture as PolicyMixture
 from .core.policies import ResponseAdaptive as ResponseAdaptive
 from .core.policies import TfLucb as TfLucb

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def coordinate_names(risks: int) -> list[str]:
     return [REWARD_NAME, *(["risk"] if risks == 1 else [f"risk{j}" for j in range(1, 1 + risks)])]
 
 
-def read_safe_set(text: str, risks: int) -> SafeSet:
+def read_safe_set(text: Any, risks: int) -> SafeSet:
     """The set that a text describes, for arms with so many risks.
 
     >>> read_safe_set("3 risk1 + 4 risk2 <= 2.5, reward >= 0.2", risks=2).bounds.tolist()

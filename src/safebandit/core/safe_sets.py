@@ -33,8 +33,8 @@ class SafeSet(NamedTuple):
     >>> one = half_spaces([[0, 3, 4]], [2.5])
     >>> one.rows.tolist(), one.bounds.tolist()
     ([[0.0, 0.6, 0.8]], [0.5])
-    >>> one.contains([0.9, 0.1, 0.1]), round(one.distance([0.9, 0.1, 0.1]), 12), round(one.distance([0.9, 0.5, 0.5]), 12)
-    (True, 0.36, -0.2)
+    >>> one.contains([0.9, 0.1, 0.1]), [round(one.distance([0.9, x, x]), 12) for x in (0.1, 0.5)]
+    (True, [0.36, -0.2])
     """
 
     rows: Numbers
@@ -189,10 +189,10 @@ def _solve(system: Numbers) -> bool:
 @inlined
 def asks_about(safe_set: SafeSet, j: int) -> bool:
     """Whether the reward (j = 0) or risk j has a part in the set."""
+    asks = False
     for i in range(safe_set.rows.shape[0]):
-        if safe_set.rows[i, j] != 0.0:
-            return True
-    return False
+        asks = asks or safe_set.rows[i, j] != 0.0
+    return asks
 
 
 @inlined

@@ -263,7 +263,7 @@ class Instance:
 
     @cached_property
     def unsafe(self) -> NDArray[np.bool_]:
-        """Whether each arm has a mean risk above its limit, or mean risks outside of the safe set where there is one."""
+        """Whether each arm has a mean risk above its limit, or where there is a safe set, mean risks outside of it."""
         if not self.safe_set:
             return np.asarray(self.unsafe_by_risk.any(axis=0))
         return self._outside > ROUNDING

@@ -14,8 +14,8 @@ def md_apt(
     arms: Any, *, units: int, alpha: Any = None, safe_set: str | None = None, tolerance: float = 0.0, title: str = "",
     risks: Any = None,
 ) -> Design:  # fmt: skip
-    """MD-APT (Katz-Samuels and Scott 2018): which arms are feasible, by as many units as there are; an arm nearer to the
-    boundary of the safe set gets more.
+    """MD-APT (Katz-Samuels and Scott 2018): which arms are feasible, by as many units as there are; an arm nearer to
+    the boundary of the safe set gets more.
 
     The safe set is a text such as "risk1 + risk2 <= 0.5"; without one every risk must be at most its alpha. Selected is
     the best of the arms that are named as feasible.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write
+from safebandit.core.dispatch import piece
 from safebandit.core.indices.interface import learn, learn_together, lower, start, upper, width, write_indices
 from safebandit.core.naming import read_value
 from safebandit.core.policies.checking import check_index, shared_among, when_none_code
@@ -96,9 +97,9 @@ def _learned_pair(policy: OptimisticInSet, state: State, k: int, j: int, reward:
     learn_together(policy.reward, quantity(state, k, REWARD), reward, risk)
 
 
-@decide.register(OptimisticInSet)
-def _decide(policy: OptimisticInSet, state: State, t: int) -> tuple[int, bool]:
-    """Ask every gate, then every index; a first play needs neither, and shows the gates all the same."""
+@piece
+def _write_gates(policy: OptimisticInSet, state: State, t: int) -> tuple[int, int, int]:
+    """Write the gate of every arm: how many are safe, how many of those may be given, and the one nearest to it."""
     clock, own, bounds = gate_round(t, state.risks), RISKS + state.risks, np.zeros(1 + state.risks)
     safe_arms, open_arms, nearest, least = 0, 0, WAIT, math.inf
     for k in range(state.size):
@@ -116,6 +117,13 @@ def _decide(policy: OptimisticInSet, state: State, t: int) -> tuple[int, bool]:
         write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)
         write(state, k, INDEX, math.nan)
         write(state, k, own, max(0.0, outside))
+    return safe_arms, open_arms, nearest
+
+
+@decide.register(OptimisticInSet)
+def _decide(policy: OptimisticInSet, state: State, t: int) -> tuple[int, bool]:
+    """Ask every gate, then every index; a first play needs neither, and shows the gates all the same."""
+    safe_arms, open_arms, nearest = _write_gates(policy, state, t)
     if policy.each_first and t <= state.size:
         k = first_unplayed(state)
         if k >= 0:

@@ -75,7 +75,8 @@ def select_top_feasible(rule: TopFeasible, state: State) -> int:
     best, point = NONE_SELECTED, np.empty(1 + state.risks)
     for k in range(state.size):
         known, _ = write_means(rule.half_spaces, state, k, point)
-        if known > 0 and not at(state.arms, k).dropped and depth(rule.half_spaces, point) >= -ROUNDING:
-            if best < 0 or point[REWARD] > quantity(state, best, REWARD).mean:
-                best = k
+        left = known > 0 and not at(state.arms, k).dropped
+        better = best < 0 or point[REWARD] > quantity(state, best, REWARD).mean
+        if left and better and depth(rule.half_spaces, point) >= -ROUNDING:
+            best = k
     return best

@@ -47,7 +47,9 @@ def make_plan(truth: Truth, systems: Sequence[str] | str | None, units: Any, *, 
     if not named or len(set(named)) != len(named):
         raise SimulationError(f"systems must be one or more, each once, got {', '.join(named) or 'none'}")
     listed = [units] if isinstance(units, int) else list(units)
-    sizes = tuple(sorted({at_least("units", each, len(truth.instance.arms), "one unit for every arm") for each in listed}))
+    sizes = tuple(
+        sorted({at_least("units", each, len(truth.instance.arms), "one unit for every arm") for each in listed})
+    )
     if not sizes:
         raise SimulationError("units must be one number or more, got none")
     trials = at_least("trials", trials, 2, "trials of every system, for a standard error")

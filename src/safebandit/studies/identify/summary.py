@@ -95,7 +95,7 @@ def mean(found: Any) -> Estimate:
 
 
 def decay(units: Sequence[int], errors: Sequence[Estimate], trials: int) -> Decay | None:
-    """The rate at which errors fall, by weighted least squares of their logarithms; None where too few can be fitted."""
+    """The rate at which errors fall, by weighted least squares of their logarithms; None where few can be fitted."""
     kept = [
         (size, each.value)
         for size, each in zip(units, errors, strict=True)

@@ -13,6 +13,7 @@ import math
 from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, RISKS, State, at, write, written
+from safebandit.core.dispatch import inlined
 from safebandit.core.policies.choice import first_unplayed, largest_written
 from safebandit.core.policies.exploring.looking import (
     LOOKED,
@@ -84,7 +85,9 @@ class MdUcbe(NamedTuple):
         explore = self.explore
         if explore is None:
             if setup.units is None:
-                raise PolicyError("md-ucbe needs the number of units, which are not planned; give explore=1, for example")
+                raise PolicyError(
+                    "md-ucbe needs the number of units, which are not planned; give explore=1, for example"
+                )
             explore = exploration(setup.units, len(setup.arms), len(setup.arms) / SUPPOSED_DISTANCE**2)
         return MdUcbe(set_of(self.safe_set, setup), read_not_negative("explore", explore))
 
@@ -102,32 +105,36 @@ def exploration(units: int, arms: int, hardness: float) -> float:
     return 25 / 36 * max(units - arms, 0) / hardness
 
 
+@inlined
+def _first_or_largest(state: State) -> int:
+    """An arm that was never given, or else the one of the largest index; WAIT where none may be given."""
+    first = first_unplayed(state)
+    k = first if first >= 0 else largest_written(state, INDEX)
+    return k if k >= 0 else WAIT
+
+
+@inlined
+def _distance(state: State, k: int) -> float:
+    """How far an arm's means are from the boundary; it is least sure of one of which nothing is known: as if on it."""
+    away = written(state, k, RISKS + state.risks)
+    return 0.0 if math.isnan(away) else abs(away)
+
+
 @decide.register(MdApt)
 def _decide_apt(policy: Any, state: State, t: int) -> tuple[int, bool]:
     write_looks(policy.safe_set, state)
-    first, own = first_unplayed(state), RISKS + state.risks
-    if first >= 0:
-        return first, False
     for k in range(state.size):
-        if at(state.arms, k).available:
-            away = written(state, k, own)
-            # Of an arm of which nothing is known it is least sure where it lies: as if on the boundary.
-            away = 0.0 if math.isnan(away) else abs(away)
-            write(state, k, INDEX, -math.sqrt(written(state, k, own + 1)) * (away + policy.tolerance))
-    k = largest_written(state, INDEX)
-    return (k if k >= 0 else WAIT), False
+        if at(state.arms, k).available and at(state.arms, k).asked > 0:
+            units = written(state, k, RISKS + state.risks + 1)
+            write(state, k, INDEX, -math.sqrt(units) * (_distance(state, k) + policy.tolerance))
+    return _first_or_largest(state), False
 
 
 @decide.register(MdUcbe)
 def _decide_ucbe(policy: Any, state: State, t: int) -> tuple[int, bool]:
     write_looks(policy.safe_set, state)
-    first, own = first_unplayed(state), RISKS + state.risks
-    if first >= 0:
-        return first, False
     for k in range(state.size):
-        if at(state.arms, k).available:
-            away = written(state, k, own)
-            away = 0.0 if math.isnan(away) else abs(away)
-            write(state, k, INDEX, math.sqrt(policy.explore / max(written(state, k, own + 1), 1.0)) - away)
-    k = largest_written(state, INDEX)
-    return (k if k >= 0 else WAIT), False
+        if at(state.arms, k).available and at(state.arms, k).asked > 0:
+            units = max(written(state, k, RISKS + state.risks + 1), 1.0)
+            write(state, k, INDEX, math.sqrt(policy.explore / units) - _distance(state, k))
+    return _first_or_largest(state), False

@@ -64,7 +64,7 @@ def why_wanted(decision: Decision, arm: int, rule: str) -> str:
     """The words of a policy that gives the arm of the largest index, after first plays."""
     index, away = decision.indices[arm], decision.own[DISTANCE][arm]
     if np.isnan(index):
-        return FIRST_PLAY if arm == decision.k else "its index was not needed: another arm was never given"
+        return FIRST_PLAY if arm == decision.k else "another arm that was never given comes first"
     if np.isnan(away):
         where = "nothing is known of its means"
     else:

@@ -1,8 +1,8 @@
 """Which arms are feasible, with so many units, in phases (Katz-Samuels and Scott 2018): MD-SAR.
 
 As in successive accepts and rejects (Bubeck et al. 2013), phase i of K - 1 ends when every arm that is left has
-n_i = ceil((T - K) / (log_K (K + 1 - i))) units, log_K = 1/2 + 1/2 + 1/3 + ... + 1/K: then the arm whose sample means are
-furthest from the boundary of the safe set is settled, and gets no more. All phases together have at most T units.
+n_i = ceil((T - K) / (log_K (K + 1 - i))) units, log_K = 1/2 + 1/2 + 1/3 + ... + 1/K: then the arm whose sample means
+are furthest from the boundary of the safe set is settled, and gets no more. All phases together have at most T units.
 """
 
 from __future__ import annotations

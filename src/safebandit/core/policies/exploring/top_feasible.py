@@ -69,7 +69,9 @@ class TfLucb(NamedTuple):
 
     def forbids(self, decision: Decision, arm: int) -> str:
         """Why an arm is not permissible."""
-        return f"its means lie {abs(decision.own[DISTANCE][arm]):.4g} outside of the safe set, surely, or it was dropped"
+        return (
+            f"its means lie {abs(decision.own[DISTANCE][arm]):.4g} outside of the safe set, surely, or it was dropped"
+        )
 
 
 @both
@@ -129,9 +131,9 @@ def _best_and_rival(state: State) -> tuple[int, int]:
         ):
             best = k
     for k in range(state.size):
-        if k != best and written(state, k, PERMISSIBLE) == 1.0:
-            if rival < 0 or written(state, k, INDEX) > written(state, rival, INDEX):
-                rival = k
+        other = k != best and written(state, k, PERMISSIBLE) == 1.0
+        if other and (rival < 0 or written(state, k, INDEX) > written(state, rival, INDEX)):
+            rival = k
     return best, rival
 
 
