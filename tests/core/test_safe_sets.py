@@ -95,7 +95,7 @@ def test_texts():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", 'safe_set must be half-spaces such as "risk <= 0.3, reward >= 0.2", got \'\''),
+        ("", "safe_set must be half-spaces such as \"risk <= 0.3, reward >= 0.2\", got ''"),
         (0.3, 'safe_set must be half-spaces such as "risk <= 0.3, reward >= 0.2", got 0.3'),
         ("risk1 < 0.3", 'a half-space is written with one <= or >=, such as risk <= 0.3, got "risk1 < 0.3"'),
         ("0.1 <= risk1 <= 0.3", 'got "0.1 <= risk1 <= 0.3"; two at once are two'),

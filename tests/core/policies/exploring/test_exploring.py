@@ -1,4 +1,4 @@
-"""Pure exploration, each policy held to a plain transcription: at random states, and from the first unit to the last."""
+"""Pure exploration, each policy held to a plain transcription: at random states, and from first unit to last."""
 
 import math
 import re
@@ -46,7 +46,10 @@ def own(bench, name):
     [("md-apt", "tolerance", 0.05, plain.apt), ("md-ucbe", "explore", 1.5, plain.ucbe)],
 )
 def test_the_arm_of_the_published_index_is_given(name, parameter, value, formula, safe_set):
-    bench, truth = driving.Bench(text_of(name, safe_set, f"{parameter}={value}"), ARMS, LIMITS), plain.PlainSet(safe_set)
+    bench, truth = (
+        driving.Bench(text_of(name, safe_set, f"{parameter}={value}"), ARMS, LIMITS),
+        plain.PlainSet(safe_set),
+    )
     sides = set()
     for plays, means in random_states(bench, 5, 60, 40):
         expected = np.array(formula(truth, plays, means, value))
@@ -152,8 +155,16 @@ def test_exploration_follows_from_the_planned_units():
         ("md-apt:tolerance=-1", SETUP, "tolerance must be at least 0, got -1.0"),
         ("md-apt:tolerance=nan", SETUP, "tolerance must be a finite number, got 'nan'"),
         ("md-ucbe:explore=-2", SETUP, "explore must be at least 0, got -2.0"),
-        ("md-ucbe", SETUP._replace(units=None), "md-ucbe needs the number of units, which are not planned; give explore"),
-        ("md-sar", SETUP._replace(units=None), "md-sar needs the number of units, which are not planned; give units=400"),
+        (
+            "md-ucbe",
+            SETUP._replace(units=None),
+            "md-ucbe needs the number of units, which are not planned; give explore",
+        ),
+        (
+            "md-sar",
+            SETUP._replace(units=None),
+            "md-sar needs the number of units, which are not planned; give units=400",
+        ),
         ("md-sar:units=3", SETUP, "units of md-sar must be at least 1 for each of 4 arms, got 3"),
         ("tf-lucb:delta=1", SETUP, "delta must lie between 0 and 1, got 1.0"),
         ("tf-lucb:delta=0", SETUP, "delta must lie between 0 and 1, got 0.0"),
