@@ -6,7 +6,7 @@ import sys
 
 import safebandit as sb
 
-# Six arms with two risks each; the third and the fifth are nearest to the boundary, from inside and from outside.
+# Six arms with two risks each: three are feasible; the fourth and the fifth are nearest to the boundary, from outside.
 SAFE_SET = "risk1 + risk2 <= 0.5, reward >= 0.2"
 MU = [0.3, 0.5, 0.6, 0.4, 0.7, 0.8]
 NU = [[0.05, 0.15, 0.2, 0.1, 0.35, 0.6], [0.05, 0.1, 0.15, 0.5, 0.25, 0.3]]

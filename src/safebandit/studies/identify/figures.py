@@ -9,9 +9,20 @@ from safebandit.studies.identify.run import QUESTIONS
 from safebandit.studies.identify.summary import WIDE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from safebandit.studies.identify.run import Identification
+
+
+def _logarithmic(axis: Axes) -> None:
+    """Shares on a logarithmic axis, with plain numbers at the ticks."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def errors(found: Identification) -> Figure:
@@ -31,7 +42,8 @@ def errors(found: Identification) -> Figure:
                 color=COLOURS[i % len(COLOURS)], linestyle=DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)],
                 markersize=4, elinewidth=0.9,
             )  # fmt: skip
-        axis.set(xlabel="units used, mean", ylabel=f"share of trials with a wrong answer: {words}", yscale="log")
+        axis.set(xlabel="units used, mean", ylabel=f"wrong {words}, share of trials")
+        _logarithmic(axis)
     legend_below(figure, axes)
     name = found.plan.truth.instance.name
     figure.suptitle(f"{name}; {found.plan.trials:,} trials; bars: 95 % intervals", fontsize=10)
