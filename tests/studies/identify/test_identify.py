@@ -109,6 +109,18 @@ def test_numbers_do_not_depend_on_the_workers_and_are_written_whole(tmp_path):
     assert json.loads((tmp_path / "identification.json").read_text(encoding="utf-8")) == one.to_dict()
 
 
+def test_trials_with_other_units_are_others():
+    """So that the points of one system are independent, as the interval of its rate supposes."""
+    found = sb.identify(INSTANCE, systems="equal", units=[20, 40], trials=60, seed=2)
+    for number, point in enumerate(found.points):
+        own = range(60 * number, 60 * (number + 1))
+        design = found.plan.design("equal", point.units)
+        runs = simulate_design(design, sb.Scenario("x", instance=INSTANCE), trials=own, seed=2)
+        wrong = (feasible_arms(runs, found.plan.truth) != found.plan.truth.feasible).any(axis=1)
+        assert point.feasible_error.value == wrong.mean()
+        assert point.top_error.value == (runs.selected != 2).mean()
+
+
 @pytest.mark.parametrize(
     ("given", "error", "why"),
     [

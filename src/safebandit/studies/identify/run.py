@@ -107,9 +107,10 @@ def identify(
     are held against. With each number of units the trials are others, and the same for all systems; the results are
     the same bits for any number of workers.
 
-    >>> found = identify("drug-trial", "risk <= 0.15", systems=["equal"], units=[40, 80], trials=50)
-    >>> [round(point.feasible_error.value, 2) for point in found.points]
-    [0.52, 0.54]
+    >>> two = Instance.bernoulli([0.3, 0.6], [0.1, 0.6], alpha=0.35)
+    >>> found = identify(two, systems=["equal"], units=[10, 40], trials=100)
+    >>> [point.feasible_error.value for point in found.points]
+    [0.15, 0.02]
     """
     began = time.perf_counter()
     truth = truth_of(as_instance(instance), safe_set)
