@@ -21,7 +21,15 @@ from .core.states import States
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md")
-LINKED = (*PAGES, "docs/rules.md", "docs/gates.md", "docs/live.md", "docs/service.md", "docs/speed.md")
+LINKED = (
+    *PAGES,
+    "docs/rules.md",
+    "docs/gates.md",
+    "docs/identify.md",
+    "docs/live.md",
+    "docs/service.md",
+    "docs/speed.md",
+)
 
 
 def blocks(page: str, language: str) -> list[str]:

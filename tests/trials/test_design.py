@@ -162,6 +162,10 @@ TEXTS = [
     "safe:alpha=0.3,units=36",
     "safe:alpha=0.3,units=36,cohort=3,steps=1,harm=0.95,enough=20",
     'safe:policy="tsbu:schedule=theory",alpha=0.3,units=36',
+    'md-apt:units=60,alpha=0.3,safe_set="risk <= 0.4, reward >= 0.2",tolerance=0.01',
+    "md-ucbe:units=60,alpha=0.3,explore=0.5",
+    "md-sar:units=60,alpha=0.3",
+    "tf-lucb:units=300,alpha=0.3,delta=0.2",
 ]
 
 

@@ -13,6 +13,7 @@ from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies, rules
 from safebandit.cli.design import design_app
 from safebandit.cli.flags import Command, UsageError
+from safebandit.cli.identify import identify
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
 from safebandit.cli.recommend import recommend
@@ -35,7 +36,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, show, extend, rerun, recommend, bounds, paper, arena, policies, rules, instances, serve):
+for command in (
+    simulate, show, extend, rerun, recommend, identify, bounds, paper, arena, policies, rules, instances, serve,
+):  # fmt: skip
     app.command(cls=Command)(command)
 app.add_typer(design_app, name="design")
 app.add_typer(trial_app, name="trial")

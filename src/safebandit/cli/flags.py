@@ -63,6 +63,7 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         _OF_DATA,
         Needs(("risks",), (("mu",), ("data",))),
     ),
+    "identify": (*_SOURCES, _OF_MEANS, _OF_DATA, Needs(("risks",), (("mu",), ("data",)))),
     "arena": (_ONLY_LISTED,),
     "paper": (_ONLY_LISTED,),
     "design run": (

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
 from safebandit.core.laws import draw
+from safebandit.core.safe_set_texts import read_safe_set, with_numbers
+from safebandit.core.safe_sets import ROUNDING, check_of_risks
 from safebandit.core.streams import trial_streams
 from safebandit.errors import InstanceError, suggest
 from safebandit.names import read_name
@@ -60,6 +62,8 @@ class Instance:
     risks: tuple[str, ...] = ONE_RISK
     # Of past outcomes: the file, how many rows, and what became of those without a risk.
     origin: str = ""
+    # Where it is given, half-spaces in which an arm's mean risks must lie, instead of each below its alpha.
+    safe_set: str = ""
 
     def __post_init__(self) -> None:
         read_limits(self.alpha, len(self.risk_means))
@@ -68,11 +72,19 @@ class Instance:
             raise InstanceError(f"there are {len(self.mu)} arms but {len(self.arms)} names; give one name per arm")
         if len(set(self.arms)) != len(self.arms):
             raise InstanceError(f"names of arms must differ, got {', '.join(self.arms)}")
+        if self.safe_set:
+            check_of_risks(read_safe_set(self.safe_set, len(self.limits)))
         if not self.allow_infeasible and self.best_arm is None:
             raise InstanceError(self._why_infeasible())
 
     def _why_infeasible(self) -> str:
         remedy = "raise alpha, add a safe arm, or allow it (allow_infeasible)"
+        if self.safe_set:
+            nearest = int(np.argmin(self.safety_gaps))
+            return (
+                f"no arm has mean risks in the safe set {self.safe_set} (nearest: {self.safety_gaps[nearest]:.4g} off, "
+                f'arm "{self.arms[nearest]}"); loosen it, {remedy.partition(", ")[2]}'
+            )
         safest = int(np.argmin(self._excess.max(axis=0)))
         j = int(np.argmax(self._excess[:, safest]))
         mean, limit = self.risk_means[j, safest], self.limits[j]
@@ -188,6 +200,18 @@ class Instance:
         """An instance of these arms at another tolerated risk: one number for every risk, or one each."""
         return replace(self, alpha=plain_alpha(read_limits(alpha, len(self.limits))))
 
+    def with_safe_set(self, safe_set: str) -> Instance:
+        """An instance of these arms in which an arm is safe if its mean risks lie in this set of half-spaces.
+
+        A play then costs the distance of its mean risks to the set, if that is more than what it forgoes in reward, as
+        the paper's remark on a vector of risks has it.
+
+        >>> two = Instance.bernoulli([0.5, 0.7], [[0.2, 0.3], [0.1, 0.4]], 0.4)
+        >>> two.with_safe_set("risk1 + risk2 <= 0.5").unsafe_arms.tolist()
+        [1]
+        """
+        return replace(self, safe_set=with_numbers(safe_set, self.risks))
+
     def to_dict(self) -> dict[str, Any]:
         """All of the instance, as JSON can hold it; `from_dict` reads it back."""
         return {
@@ -197,6 +221,7 @@ class Instance:
             **({} if self.risks == ONE_RISK else {"risks": list(self.risks)}),
             "alpha": write_alpha(self.alpha),
             **({"allow_infeasible": True} if self.allow_infeasible else {}),
+            **({"safe_set": self.safe_set} if self.safe_set else {}),
             **({"origin": self.origin} if self.origin else {}),
         }
 
@@ -206,9 +231,13 @@ class Instance:
         rest = dict(document)
         if "alpha" not in rest:
             raise InstanceError("an instance needs alpha, the tolerated mean risk; add alpha=0.2, for example")
-        origin = str(rest.pop("origin", ""))
-        options = {key: rest.pop(key) for key in ("arms", "name", "allow_infeasible", "risks") if key in rest}
-        return replace(Instance.from_recipe(rest, rest.pop("alpha"), **options), origin=origin)
+        origin, safe_set = str(rest.pop("origin", "")), str(rest.pop("safe_set", ""))
+        allowed = rest.pop("allow_infeasible", False)
+        options = {key: rest.pop(key) for key in ("arms", "name", "risks") if key in rest}
+        # Whether an arm is safe is asked when the safe set is there.
+        made = Instance.from_recipe(rest, rest.pop("alpha"), allow_infeasible=bool(safe_set) or allowed, **options)
+        made = replace(made, origin=origin)
+        return replace(made.with_safe_set(safe_set), allow_infeasible=allowed) if safe_set else made
 
     @cached_property
     def limits(self) -> tuple[float, ...]:
@@ -233,9 +262,22 @@ class Instance:
         return unsafe
 
     @cached_property
+    def unsafe(self) -> NDArray[np.bool_]:
+        """Whether each arm has a mean risk above its limit, or where there is a safe set, mean risks outside of it."""
+        if not self.safe_set:
+            return np.asarray(self.unsafe_by_risk.any(axis=0))
+        return self._outside > ROUNDING
+
+    @cached_property
+    def _outside(self) -> Numbers:
+        """How far each arm's mean risks lie outside of the safe set; below 0 inside."""
+        safe_set = read_safe_set(self.safe_set, len(self.limits))
+        return np.array([-safe_set.distance([0.0, *means]) for means in self.risk_means.T])
+
+    @cached_property
     def best_arm(self) -> int | None:
-        """The arm of the largest mean reward among those with every mean risk <= alpha; None if there is none."""
-        safe = ~self.unsafe_by_risk.any(axis=0)
+        """The arm of the largest mean reward among the safe ones; None if there is none."""
+        safe = ~self.unsafe
         return int(np.argmax(np.where(safe, self.mu, -1.0))) if safe.any() else None
 
     @cached_property
@@ -243,7 +285,7 @@ class Instance:
         """Every arm that is as good as the best: the safe ones of the largest mean reward."""
         if self.best_arm is None:
             return np.zeros(0, np.int64)
-        safe = ~self.unsafe_by_risk.any(axis=0)
+        safe = ~self.unsafe
         return np.flatnonzero(safe & (self.mu == self.mu[self.best_arm])).astype(np.int64)
 
     def mark(self, k: int) -> str:
@@ -259,8 +301,8 @@ class Instance:
 
     @cached_property
     def unsafe_arms(self) -> Counts:
-        """The arms with a mean risk above its alpha."""
-        return np.flatnonzero(self.unsafe_by_risk.any(axis=0)).astype(np.int64)
+        """The arms that are not safe."""
+        return np.flatnonzero(self.unsafe).astype(np.int64)
 
     @cached_property
     def efficiency_gaps(self) -> Numbers:
@@ -269,8 +311,11 @@ class Instance:
 
     @cached_property
     def safety_gaps(self) -> Numbers:
-        """Gamma: how far each mean risk lies above alpha, at least 0; of several risks, the one that does so most."""
-        return np.maximum(0.0, self._excess.max(axis=0))
+        """Gamma: how far each mean risk lies above alpha, at least 0; of several risks, the one that does so most.
+
+        With a safe set it is the distance of the mean risks to that.
+        """
+        return np.maximum(0.0, self._outside if self.safe_set else self._excess.max(axis=0))
 
     @cached_property
     def costs(self) -> Numbers:

@@ -182,6 +182,10 @@ def bounds_of(instance: Instance | str) -> Bounds:
     (137, 81.6)
     """
     instance = as_instance(instance)
+    if instance.safe_set:
+        raise InstanceError(
+            f'the bounds are about one alpha for each risk, got the safe set "{instance.safe_set}"; leave it out'
+        )
     if instance.best_arm is None:
         raise InstanceError(
             f"the bounds are about problems in which some arm is safe, and at alpha {show_alpha(instance.alpha)} "

@@ -115,7 +115,7 @@ def _job(label: str, policy: Any, specification: Specification, stop: Counts) ->
     instance = specification.instance
     ready = ready_for(policy, instance, specification.horizon)
     # A round without a play forgoes the best safe arm's reward.
-    costs = Costs(instance.costs, np.asarray(instance.unsafe_by_risk.any(axis=0)), instance.best_mean)
+    costs = Costs(instance.costs, instance.unsafe, instance.best_mean)
     return Job(
         label, ready, instance.law, instance.limits, costs, specification.checkpoints, specification.seed, stop,
         sources(), [formula for kind in _kinds(ready) for formula in formulas_to_send(kind)],

@@ -15,6 +15,7 @@ from safebandit.core.policies import policy_from_text
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, suggest
 from safebandit.trials.design import Design
+from safebandit.trials.exploring_designs import md_apt, md_sar, md_ucbe, tf_lucb
 
 Arms: TypeAlias = Sequence[str] | int
 Alpha: TypeAlias = float | Sequence[float] | None
@@ -205,6 +206,10 @@ def safe(
         waits=waits, steps=steps, climb=climb, pending_cap=pending_cap, looks=looks,
         stop=[*stop, *([] if enough is None else [_rule("enough", units=enough)])],
     )  # fmt: skip
+
+
+for _exploring in (md_apt, md_ucbe, md_sar, tf_lucb):
+    named_design(_exploring)
 
 
 def design_from_text(

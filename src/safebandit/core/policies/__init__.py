@@ -24,10 +24,12 @@ from safebandit.core.policies.conservative import Conservative
 from safebandit.core.policies.dose import Boin, Boin12, Crm, Mtpi, ThreePlusThree, Tpi
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
+from safebandit.core.policies.exploring import MdApt, MdSar, MdUcbe, TfLucb
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.knapsacks import Knapsacks
 from safebandit.core.policies.mixture import PolicyMixture
+from safebandit.core.policies.optimistic_in_set import OptimisticInSet
 from safebandit.core.policies.rivals import Bounds, bwcr, bwk, con_lcb, conservative, pess
 from safebandit.core.policies.texts import policy_from_text, policy_to_text
 from safebandit.core.policies.words import Decision, forbids, risk_word, why
@@ -47,11 +49,16 @@ __all__ = [
     "Floor",
     "InformationDirected",
     "Knapsacks",
+    "MdApt",
+    "MdSar",
+    "MdUcbe",
     "Mtpi",
+    "OptimisticInSet",
     "Policy",
     "PolicyMixture",
     "ResponseAdaptive",
     "Setup",
+    "TfLucb",
     "ThreePlusThree",
     "Tpi",
     "arms_in",

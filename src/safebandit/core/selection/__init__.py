@@ -7,8 +7,9 @@ from safebandit.core.selection.nothing import Nothing
 from safebandit.core.selection.probability import BestProbability
 from safebandit.core.selection.three_plus_three import ThreePlusThreeDose
 from safebandit.core.selection.tolerated import Isotonic, Utility
+from safebandit.core.selection.top_feasible import TopFeasible
 
 __all__ = [
-    "NONE_SELECTED", "BestProbability", "BestSafe", "CrmDose", "Isotonic", "Nothing", "ThreePlusThreeDose", "Utility",
-    "select",
+    "NONE_SELECTED", "BestProbability", "BestSafe", "CrmDose", "Isotonic", "Nothing", "ThreePlusThreeDose",
+    "TopFeasible", "Utility", "select",
 ]  # fmt: skip

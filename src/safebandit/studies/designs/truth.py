@@ -36,7 +36,7 @@ class Truth:
     @cached_property
     def unsafe(self) -> NDArray[np.bool_]:
         """Whether each arm has a mean risk above its limit."""
-        return np.asarray(self.instance.unsafe_by_risk.any(axis=0))
+        return self.instance.unsafe
 
     @property
     def compared(self) -> bool:

@@ -68,7 +68,7 @@ def _job(label: str, plan: Plan, truth: Instance, stop: Counts) -> Job:
 
 
 def _costs(truth: Instance) -> Costs:
-    return Costs(truth.costs, np.asarray(truth.unsafe_by_risk.any(axis=0)), truth.best_mean)
+    return Costs(truth.costs, truth.unsafe, truth.best_mean)
 
 
 def _joined(parts: Sequence[Trials]) -> Trials:
