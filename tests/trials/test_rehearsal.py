@@ -15,6 +15,7 @@ from safebandit.core.streams import trial_streams
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.trials.rehearsal import Rehearsal, rehearse
 from safebandit.trials.settings import Settings
+from safebandit.trials.simulated import simulate_design
 
 MU, NU = [0.3, 0.5, 0.6], [0.1, 0.2, 0.4]
 
@@ -308,3 +309,21 @@ def test_those_who_wait_behind_a_hold_do_not_wait_because_of_the_cap():
     held = rehearse(settings(alpha=0.01), mu=[0.5] * 3, nu=[0.9] * 3, units=60, times=20)
     assert held.chances()["hold"] == 1.0
     assert held.warning() is None
+
+
+def test_a_trial_by_a_design_is_rehearsed_as_it_is():
+    """The very runs of its design on the same truth, and what they end by and select."""
+    design = sb.design_from_text("boin:target=.3,units=18,enough=9", arms=3)
+    chosen = sb.Trial(design, seed=1).settings
+    found = rehearse(chosen, mu=[0, 0, 0], nu=NU, times=200, seed=4)
+    same = simulate_design(design, sb.Scenario("doses", nu=NU, risk_delay=1), trials=200, seed=4)
+    assert found.runs.plays.tolist() == same.plays.tolist()
+    assert found.runs.selected.tolist() == same.selected.tolist()
+    assert found.endings() == {
+        cause: (same.cause == i).mean() for i, cause in enumerate(design.causes)
+    }  # fmt: skip
+    assert sum(found.selected().values()) == pytest.approx(1.0)
+    assert found.to_dict()["selected"]["1"] == (same.selected == 1).mean()
+    assert found.warning() is None
+    with pytest.raises(SimulationError, match="at most 18 units, got 20"):
+        rehearse(chosen, mu=[0, 0, 0], nu=NU, units=20)

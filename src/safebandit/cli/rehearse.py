@@ -46,7 +46,9 @@ def rehearse(
             "--data-missing-risk", help="Rows of the data without a risk: refuse, drop or worst.  [default: refuse]"
         ),
     ] = None,
-    units: Annotated[int, typer.Option(help="Units that arrive in a run.")] = 200,
+    units: Annotated[
+        int | None, typer.Option(help="Units that arrive in a run.  [default: 200, or the most of the trial's design]")
+    ] = None,
     times: Annotated[int, typer.Option(help="Runs.")] = 300,
     delay: Annotated[int, typer.Option(help="So many more units arrive before a unit's outcome is told.")] = 0,
     reward_delay: Annotated[int | None, typer.Option(help="Delay of the reward alone.  [default: --delay]")] = None,
@@ -117,7 +119,13 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
         print_plain(line)
 
 
+def _shares(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items() if share > 0.0)
+
+
 def _sentences(found: Rehearsal) -> list[str]:
+    if found.settings.design is not None:
+        return [f"{what}: {_shares(of)}" for what, of in (("ends by", found.endings()), ("selects", found.selected()))]
     chances, after = found.chances(), found.held_after()
     hold = f"chance of a hold because no arm is permissible: {chances['hold']:.1%}"
     if after is not None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_UNITS = 10**7
+USUAL_UNITS = 200
 # More units than this part of all that wait because of the cap are worth a warning.
 MANY = 0.1
 STATISTICS = ("mean", "se", "q05", "q95")
@@ -119,6 +120,19 @@ class Rehearsal:
             "best_arm_most": most,
         }
 
+    def endings(self) -> dict[str, float]:
+        """Of a trial by a design, with what chance it ends by each cause."""
+        design = self.settings.design
+        causes = () if design is None else design.causes
+        return {cause: float((self.runs.cause == i).mean()) for i, cause in enumerate(causes)}
+
+    def selected(self) -> dict[str, float]:
+        """Of a trial by a design, with what chance each arm is selected, and none."""
+        if self.settings.design is None:
+            return {}
+        shares = {arm: float((self.runs.selected == k).mean()) for k, arm in enumerate(self.instance.arms)}
+        return {**shares, "none": float((self.runs.selected < 0).mean())}
+
     def held_after(self) -> dict[str, float] | None:
         """How many units had an arm when the trial first held because none was permissible, in the runs that did."""
         after = self._column("held_after")
@@ -129,6 +143,9 @@ class Rehearsal:
 
         It is counted in the runs that never held: there nobody waits for another reason.
         """
+        if self.settings.design is not None:
+            # Who waits for a cohort waits as the design says.
+            return None
         cap, units = self.settings.pending_cap, self.scenario.units
         free = self._column("held_after") < 0
         waited = float(self._waited[free].mean()) / units if free.any() else 0.0
@@ -159,6 +176,7 @@ class Rehearsal:
             rows[label] = self.harms[:, j].sum(axis=1)
             rows |= {f"{label} of {arm}": self.harms[:, j, k] for k, arm in enumerate(arms)}
         rows |= {WORDS[name]: values for name, values in self.totals().items()}
+        rows |= {} if self.settings.design is None else {"units": self._column("size")}
         summed = {label: _statistics(values) for label, values in rows.items()}
         return pd.DataFrame.from_dict(summed, orient="index", columns=list(STATISTICS))
 
@@ -186,6 +204,7 @@ class Rehearsal:
             **{name: _statistics(values) for name, values in self.totals().items()},
             "chances": self.chances(),
             "held_after": self.held_after(),
+            **({} if self.settings.design is None else {"endings": self.endings(), "selected": self.selected()}),
             "warning": self.warning(),
         }
 
@@ -202,13 +221,18 @@ class Rehearsal:
 
     @property
     def _without_arm(self) -> Numbers:
-        """The units that never got an arm, whether they arrived before the end was certain or not."""
+        """The units that never got an arm, whether they arrived before the end was certain or not; a trial by a design
+        that has stopped wants no more.
+        """
+        if self.settings.design is not None:
+            return self._column("without_arm")
         return self.scenario.units - self._column("size")
 
     @property
     def _waited(self) -> Numbers:
         """The units that did not get an arm when they arrived."""
-        return self._column("waited") + self._without_arm
+        waited = self._column("waited")
+        return waited if self.settings.design is not None else waited + self._without_arm
 
     def _column(self, name: str) -> Numbers:
         return np.asarray(getattr(self.runs, name), float)
@@ -225,7 +249,7 @@ def rehearse(
     mu: Sequence[float] | None = None,
     nu: Sequence[Any] | None = None,
     instance: Instance | str | None = None,
-    units: int = 200,
+    units: int | None = None,
     times: int = 300,
     delay: int = 0,
     reward_delay: int | None = None,
@@ -241,7 +265,8 @@ def rehearse(
 
     The truth is `mu` and `nu`, the means of the arms that may be given (`nu` with a row per risk where there are
     several), whose outcomes are then independent bits; or any `instance` with as many arms and risks, whatever its law.
-    Its alpha gives way to the trial's. Ctrl-C keeps the runs that were finished.
+    Its alpha gives way to the trial's. So many `units` arrive in a run, 200 unless given; in a trial by a design, at
+    most as many as that says. Ctrl-C keeps the runs that were finished.
 
     >>> settings = Settings.read(["placebo", "drug"], alpha=0.3, policy="docb")
     >>> rehearsed = rehearse(settings, mu=[0.3, 0.6], nu=[0.1, 0.2], units=50, times=10)
@@ -250,7 +275,7 @@ def rehearse(
     """
     truth = _truth(settings, mu, nu, instance)
     scenario = Expected(
-        _count("units", units, 1, MOST_UNITS),
+        _units(settings, units),
         _count("reward_delay", delay if reward_delay is None else reward_delay, 0, MOST_UNITS),
         _count("risk_delay", delay if risk_delay is None else risk_delay, 0, MOST_UNITS),
         check_unit("missing", missing, SimulationError),
@@ -263,8 +288,6 @@ def rehearse(
             f"give_up_after must be more than the delays ({scenario.reward_delay}, {scenario.risk_delay}), got "
             f"{give_up_after}; nobody is given up while an outcome may still come"
         )
-    if settings.design is not None:
-        raise SimulationError("a trial by a design is rehearsed as its design is: by `safebandit design run`")
     wanted = _count("times", times, 1, 10**6)
     number = _count("seed", seed, 0, 2**63 - 1)
     at_once = default_workers() if workers is None else _count("workers", workers, 1, 1024)
@@ -275,18 +298,41 @@ def rehearse(
 
 def _plan(settings: Settings, instance: Instance, scenario: Expected, seed: int) -> Plan:
     """Arrivals a day apart; what is heard d arrivals later is due just before the one after those."""
-    policy = prepare(policy_from_text(settings.policy), Setup(settings.active, settings.limits, "hold"))
+    design = settings.design
+    policy = prepare(
+        policy_from_text(settings.policy),
+        Setup(settings.active, settings.limits, "hold", units=None if design is None else design.units),
+    )
     reward, risk, given_up = (
         1.0 + delay for delay in (scenario.reward_delay, scenario.risk_delay, scenario.give_up_after)
     )  # fmt: skip
     lost = (scenario.missing, scenario.missing_risk, given_up)
     timing = Timing(1.0, False, FIXED, reward, 0.0, FIXED, risk, 0.0, *lost)
     conduct = plain_conduct(settings.pending_cap)._replace(units=scenario.units, lost_is_harm=settings.lost == "harm")
+    rules: tuple[Any, ...] = ()
+    selection: Any = None
+    if design is not None:
+        conduct, rules, selection = design.conduct(), design.stop, design.select
     places = tuple(settings.arms.index(arm) for arm in settings.active)
     return Plan(
-        policy, conduct, (), None, instance.law, timing, settings.limits, seed, places, len(settings.arms),
-        np.zeros(1, np.int64),
+        policy, conduct, rules, selection, instance.law, timing,
+        settings.limits, seed, places, len(settings.arms), np.zeros(1, np.int64),
     )  # fmt: skip
+
+
+def _units(settings: Settings, units: Any) -> int:
+    if settings.design is None:
+        return _count("units", USUAL_UNITS if units is None else units, 1, MOST_UNITS)
+    if units is not None:
+        raise SimulationError(
+            f"a trial by a design has at most {settings.design.units} units, got {units}; leave it out"
+        )
+    if settings.withdrawn:
+        raise SimulationError(
+            f"a trial by a design is rehearsed with all its arms, and {', '.join(settings.withdrawn)} was withdrawn; "
+            "play it by safebandit design run"
+        )
+    return settings.design.units
 
 
 def _truth(settings: Settings, mu: Any, nu: Any, instance: Instance | str | None) -> Instance:
