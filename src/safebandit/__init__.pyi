@@ -130,6 +130,7 @@ from .errors import RecordError as RecordError
 from .errors import ResultError as ResultError
 from .errors import SafebanditError as SafebanditError
 from .errors import SimulationError as SimulationError
+from .errors import StoppedError as StoppedError
 from .errors import StudyError as StudyError
 from .errors import TrialError as TrialError
 from .problems import Instance as Instance

@@ -14,7 +14,7 @@ def stopping_rules() -> dict[str, type]:
     """Every stopping rule by name, users' own included.
 
     >>> sorted(stopping_rules())[:3]
-    ['arm-futility', 'arm-harm', 'arm-harm-e']
+    ['arm-futility', 'arm-futility-e', 'arm-harm']
     """
     return {rule_name(kind): kind for kind in measure.formulas}
 
