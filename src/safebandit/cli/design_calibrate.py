@@ -175,13 +175,8 @@ def print_calibration(found: Calibration) -> None:
         table.add_row(*values, f"{step.trials:,}", step.why, *numbers, "yes" if step.met else "no")
     screen.print(table)
     screen.print()
-    for path, value in found.values.items():
-        low, high = found.intervals[path]
-        screen.print(f"{path} = {value:.6g} (95 % interval {low:.6g} to {high:.6g})", style="bold")
-    for text, one in zip(found.targets, found.found, strict=True):
-        screen.print(f"{text}: {one.value:.4g} ± {one.se:.2g} over {found.trials:,} trials", soft_wrap=True)
-    for remark in found.remarks:
-        screen.print(remark, soft_wrap=True)
+    for sentence in found.sentences():
+        screen.print(sentence, soft_wrap=True)
 
 
 def print_tuning(found: Tuning) -> None:

@@ -59,6 +59,21 @@ class Calibration:
     seconds: float = 0.0
     remarks: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """Each value with its interval, what it comes to, and what else is to say."""
+        values = [
+            f"{path} = {value:.6g} (95 % interval {self.intervals[path][0]:.6g} to {self.intervals[path][1]:.6g})"
+            for path, value in self.values.items()
+        ]
+        met = [
+            f"{text}: {one.value:.4g} ± {one.se:.2g} over {self.trials:,} trials"
+            for text, one in zip(self.targets, self.found, strict=True)
+        ]
+        return [*values, *met, *self.remarks]
+
     def table(self) -> pd.DataFrame:
         """Every step of the search in its order."""
         import pandas as pd
