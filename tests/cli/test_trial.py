@@ -625,4 +625,7 @@ def test_a_design_is_amended_by_another_file(desk):
     assert desk("amend", "dose", "--design", "longer.toml", "--reason", "the board").status == 0
     assert events("dose")[-1].content["changes"] == {"design": {"units": 20}}
     assert "the board" in desk("log", "dose").out
-    assert "by `safebandit design run`" in desk("rehearse", "dose", "--mu", ".1,.2,.3", "--nu", ".1,.2,.3").err
+    shown = desk("rehearse", "dose", "--mu", ".1,.2,.3", "--nu", ".1,.2,.3").out
+    assert shown.startswith("dose: 300 runs of 20 units")
+    assert "\nends by: most units " in shown
+    assert "\nselects: " in shown
