@@ -40,14 +40,15 @@ def check_selection(rule: Any) -> Any:
 
 def prepare_stopping(rule: Any, design: Any) -> Any:
     """A stopping rule as compiled code takes it: checked, with what it takes from the design, arms as numbers."""
-    return _completed(check_stopping(rule), design)
+    return completed(check_stopping(rule), design)
 
 
 def prepare_selection(rule: Any, design: Any) -> Any:
     """A selection rule as compiled code takes it: checked, with what it takes from the design."""
-    return _completed(check_selection(rule), design)
+    return completed(check_selection(rule), design)
 
 
-def _completed(rule: Any, design: Any) -> Any:
+def completed(rule: Any, design: Any) -> Any:
+    """The rule with what it takes from the design: the control, the least reward, the target."""
     own: Any = getattr(rule, "completed", None)
     return rule if own is None else own(design)

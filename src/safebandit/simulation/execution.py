@@ -118,13 +118,13 @@ def _job(label: str, policy: Any, specification: Specification, stop: Counts) ->
     costs = Costs(instance.costs, instance.unsafe, instance.best_mean)
     return Job(
         label, ready, instance.law, instance.limits, costs, specification.checkpoints, specification.seed, stop,
-        sources(), [formula for kind in _kinds(ready) for formula in formulas_to_send(kind)],
+        sources(), [formula for kind in kinds_of(ready) for formula in formulas_to_send(kind)],
     )  # fmt: skip
 
 
-def _kinds(value: Any) -> set[type]:
-    """The classes that a policy is made of."""
-    return {type(value)}.union(*map(_kinds, value)) if hasattr(value, "_fields") else set()
+def kinds_of(value: Any) -> set[type]:
+    """The classes that a policy or a rule is made of."""
+    return {type(value)}.union(*map(kinds_of, value)) if hasattr(value, "_fields") else set()
 
 
 class _Workload(NamedTuple):
@@ -266,13 +266,18 @@ def _collect(
 
 def play_chunk(job: Job, trials: range) -> Chunk:
     """A chunk as an executor plays it, perhaps in another process: by the same sources or not at all."""
-    if sources() != job.sources:
-        raise ExecutorError(
-            f"a worker has other sources of safebandit, or another NumPy or Numba ({sources()}, not {job.sources}); "
-            "install the same versions there and restart it"
-        )
+    check_sources(job.sources)
     make_ready(job)
     return run_chunk(job, trials)
+
+
+def check_sources(wanted: str) -> None:
+    """Refuse to play where the sources are not those that were sent with the work."""
+    if sources() != wanted:
+        raise ExecutorError(
+            f"a worker has other sources of safebandit, or another NumPy or Numba ({sources()}, not {wanted}); "
+            "install the same versions there and restart it"
+        )
 
 
 # Untyped on purpose: Numba has no hints for it.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safebandit.core.policies import policy_from_text
+from safebandit.core.rules import completed
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, at_key
 from safebandit.trials.design_reading import finds_doses
 from safebandit.trials.reading import check_named_arms
-from safebandit.trials.rules import cause_names, complete
+from safebandit.trials.rules import cause_names
 
 if TYPE_CHECKING:
     from safebandit.trials.design import Design
@@ -80,10 +81,10 @@ def _complete_rules(design: Design) -> dict[str, Any]:
     for name, rule in zip(cause_names(design.stop), design.stop, strict=True):
         with at_key("stop"), at_key(name.partition(" ")[0]):
             _check_rule(design, rule)
-            stop.append(complete(rule, design))
+            stop.append(completed(rule, design))
     with at_key("select"):
         _check_rule(design, design.select)
-        return {"stop": tuple(stop), "select": complete(design.select, design)}
+        return {"stop": tuple(stop), "select": completed(design.select, design)}
 
 
 def _check_rule(design: Design, rule: Any) -> None:

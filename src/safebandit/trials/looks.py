@@ -21,14 +21,14 @@ from safebandit.core.selection.words import why
 from safebandit.core.stopping import words
 from safebandit.sources import formulas_hash
 from safebandit.trials.conduct_words import units_of
-from safebandit.trials.design import Design
+from safebandit.trials.design import CAUSES, Design
 from safebandit.trials.drafts import plain_number
 from safebandit.trials.events import Draft
 from safebandit.trials.state import TrialState
 from safebandit.version import __version__
 
 # Why a trial ends where no stopping rule ends it.
-MOST_UNITS, NO_ARM, POLICY = "most units", "no arm", "policy"
+MOST_UNITS, NO_ARM, POLICY = CAUSES
 # Events that change what is known; after any other nothing follows.
 _TELLING = ("told", "corrected", "given up", "voided", "amended", "held")
 

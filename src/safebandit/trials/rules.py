@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any, get_type_hints
 
 from safebandit.core.naming import read_value, split_call
-from safebandit.core.rules import check_selection, check_stopping, selection_rules, stopping_rules
+from safebandit.core.rules import check_selection, check_stopping, completed, selection_rules, stopping_rules
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, SafebanditError, at_key, suggest
 
@@ -92,12 +92,6 @@ def _rule_by_name(name: str, parameters: Mapping[str, Any], known: Mapping[str, 
     return kind(**values)
 
 
-def complete(rule: Any, design: Any) -> Any:
-    """The rule with what it takes from the design: the control, the least reward, the target."""
-    own: Any = getattr(rule, "completed", None)
-    return rule if own is None else own(design)
-
-
 def write_rule(rule: Any, design: Any) -> dict[str, Any]:
     """The table of a rule, with all its parameters but those that the design fills in; arms by name."""
     table: dict[str, Any] = {RULE: rule_name(rule)}
@@ -138,6 +132,6 @@ def _is_filled_in(rule: Any, key: str, design: Any) -> bool:
     if key not in rule._field_defaults:
         return False
     try:
-        return bool(getattr(complete(rule._replace(**{key: rule._field_defaults[key]}), design), key) == value)
+        return bool(getattr(completed(rule._replace(**{key: rule._field_defaults[key]}), design), key) == value)
     except SafebanditError:
         return False

@@ -17,11 +17,11 @@ from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
 from safebandit.core.trials import LOOK, Book, Chance, new_book, trial_kernels
-from safebandit.errors import ExecutorError
+from safebandit.problems.scenario import Scenario
+from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources
+from safebandit.trials.design import CAUSES, Design
 
-# Rules of stopping come behind the causes that every trial has: most units, no arm, the policy itself.
-CAUSES = ("most units", "no arm", "policy")
 # The trials of one chunk have about so many units: progress moves, and Ctrl-C is soon heard.
 CHUNK_UNITS = 100_000
 MOST_TRIALS = 1_000
@@ -92,8 +92,8 @@ class Plan(NamedTuple):
 
 
 def simulate_design(
-    design: Any,
-    scenario: Any,
+    design: Design,
+    scenario: Scenario,
     *,
     trials: int | range = 1_000,
     seed: int = 0,
@@ -110,19 +110,15 @@ def simulate_design(
     return play(plan_of(design, scenario, seed), wanted, workers=workers, executor=executor, progress=progress)
 
 
-def plan_of(design: Any, scenario: Any, seed: int) -> Plan:
+def plan_of(design: Design, scenario: Scenario, seed: int) -> Plan:
     """A design on a scenario as compiled code takes it."""
     policy, count = design.prepared(), len(design.arms)
-    kinds = {kind for value in (policy, design.select, *design.stop) for kind in _kinds(value)}
+    kinds = {kind for value in (policy, design.select, *design.stop) for kind in kinds_of(value)}
     sent = [formula for kind in sorted(kinds, key=str) for formula in formulas_to_send(kind)]
     return Plan(
         policy, design.conduct(), tuple(design.stop), design.select, scenario.instance.law, scenario.timing(),
         design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), sent, sources(),
     )  # fmt: skip
-
-
-def _kinds(value: Any) -> set[type]:
-    return {type(value)}.union(*map(_kinds, value)) if hasattr(value, "_fields") else set()
 
 
 def play(
@@ -178,11 +174,7 @@ def joined(parts: Sequence[Runs]) -> Runs:
 
 def play_elsewhere(plan: Plan, trials: range) -> Runs | None:
     """A chunk as an executor plays it, perhaps in another process: by the same sources or not at all."""
-    if sources() != plan.sources:
-        raise ExecutorError(
-            f"a worker has other sources of safebandit, or another NumPy or Numba ({sources()}, not {plan.sources}); "
-            "install the same versions there and restart it"
-        )
+    check_sources(plan.sources)
     take_formulas(plan.formulas)
     make_ready(plan)
     return play_chunk(plan, trials)
@@ -282,6 +274,7 @@ class Room:
                 self.memory.arms["dropped"][there] |= reached
             else:
                 stops = reached.any(axis=1)
+                # Rules come behind the causes that every trial has.
                 self._end(there[stops], np.full(int(stops.sum()), len(CAUSES) + number))
                 ended[np.flatnonzero(~ended)[stops]] = True
         return ended

@@ -25,8 +25,9 @@ from safebandit.studies.designs.cells import (
     whole,
 )
 from safebandit.studies.designs.estimation import ESTIMATION
+from safebandit.trials.design import CAUSES
 
-MOST_UNITS = "most units"
+MOST_UNITS = CAUSES[0]
 
 
 def _if_superiority(cell: Cell) -> tuple[str, ...]:
