@@ -13,7 +13,7 @@ from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, QUANTITY, REW
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
-from safebandit.core.kernels import Costs, Told, Trials, empty_trials, kernels_for, memory_for, state_of
+from safebandit.core.kernels import Costs, Told, Trials, empty_trials, kernels_for, memory_for, no_contexts, state_of
 from safebandit.core.laws import draw
 from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, search_for
@@ -81,7 +81,9 @@ class Bench:
         self.arms["asked"][k] += 1
         self.seen["pending"][k] += ~np.isnan(told[0])
         one = np.array([1])
-        told = Told(np.array([k]), play, one, told.view(CELL), self.unknown[None].view(CELL), np.array([False]))
+        told = Told(
+            np.array([k]), play, one, told.view(CELL), self.unknown[None].view(CELL), np.array([False]), no_contexts(1)
+        )
         self.kernels.learn(self.policy, CONDUCT, self.memory, told)
 
     def tell(self, values, k=0):

@@ -28,6 +28,10 @@ How the trial has gone so far is one `COURSE`:
     cohort_harms  harms known of its units, after the Bernoulli reduction
     looks         how often the data have been looked at
     upwards       whether an arm that is not permissible excludes those above it
+
+An arm may have features z, and a unit a context x: what a linear policy goes by is then z (x) (1, x), the products of
+each number of the arm with 1 and with each number of the unit. Arms without features have the unit vectors, so that
+every arm has coefficients of its own.
 """
 
 from __future__ import annotations
@@ -88,7 +92,8 @@ class State(NamedTuple):
     """All that a policy knows of a trial, as bare pointers and plain numbers.
 
     Arrays would be counted in and out at every call of compiled code, which costs more than a decision.
-    `watched` says that somebody reads what the decision writes, beyond what it needs itself.
+    `watched` says that somebody reads what the decision writes, beyond what it needs itself. The `features` are those
+    of every arm for the unit in question, `dimension` numbers each.
     """
 
     arms: Any
@@ -102,12 +107,15 @@ class State(NamedTuple):
     table: Any
     columns: int
     watched: bool
+    features: Any
+    dimension: int
 
 
 class Memory(NamedTuple):
     """The arrays behind a state: of one trial, or of many, one per row.
 
-    The `table` serves one decision after the other. `bytes` are all quantities with their own numbers, of which
+    The `table` serves one decision after the other, and so do the `features` of the unit in question (rows: arms),
+    which are made of `arm_features` and its context. `bytes` are all quantities with their own numbers, of which
     `quantities` is a view.
     """
 
@@ -117,6 +125,8 @@ class Memory(NamedTuple):
     courses: Records
     streams: Streams
     table: Records
+    features: Records
+    arm_features: Records
     bytes: NDArray[np.uint8]
 
     def copy(self) -> Memory:
@@ -124,8 +134,21 @@ class Memory(NamedTuple):
         raw = self.bytes.copy()
         return Memory(
             self.arms.copy(), _view(raw), self.numbers.copy(), self.courses.copy(), self.streams.copy(),
-            self.table.copy(), raw,
+            self.table.copy(), self.features.copy(), self.arm_features, raw,
         )  # fmt: skip
+
+
+# What serves all trials of a memory, one after the other.
+SHARED = ("table", "features", "arm_features")
+
+
+class Features(NamedTuple):
+    """What is known of arms and units before any outcome: a row of numbers for each arm, and how many numbers the
+    context of a unit has.
+    """
+
+    arms: Numbers
+    context: int = 0
 
 
 class Sizes(NamedTuple):
@@ -137,11 +160,17 @@ class Sizes(NamedTuple):
 
 
 def new_memory(
-    keys: NDArray[np.uint64], streams: Streams, limits: tuple[float, ...], sizes: Sizes, columns: int = 0
+    keys: NDArray[np.uint64],
+    streams: Streams,
+    limits: tuple[float, ...],
+    sizes: Sizes,
+    columns: int = 0,
+    features: Features | None = None,
 ) -> Memory:
     """The memory of trials before their first play: a row of keys and a stream for each.
 
-    `columns` are those that the policy itself adds to the table of a decision.
+    `columns` are those that the policy itself adds to the table of a decision. Without `features` arms have one
+    number, 0.
     """
     trials, arms = keys.shape
     risks = len(limits)
@@ -154,7 +183,13 @@ def new_memory(
     table = np.full((arms, RISKS + risks + columns), np.nan).view(CELL)
     courses = np.zeros(trials, COURSE)
     courses["last"] = -1
-    return Memory(counted, quantities, np.zeros((trials, max(1, sizes.trial)), OWN), courses, streams, table, raw)
+    own = np.zeros((trials, max(1, sizes.trial)), OWN)
+    of_arms, width = (np.zeros((arms, 1)), 1) if features is None else (features.arms, 1 + features.context)
+    of_unit = np.repeat(of_arms, width, axis=1)
+    return Memory(
+        counted, quantities, own, courses, streams, table, of_unit.view(CELL), np.ascontiguousarray(of_arms).view(CELL),
+        raw,
+    )  # fmt: skip
 
 
 def _view(raw: NDArray[np.uint8]) -> Records:
@@ -201,6 +236,17 @@ def write(state: State, k: int, column: int, value: float) -> None:
 def written(state: State, k: int, column: int) -> float:
     """Read a number from the table of the decision."""
     return at(state.table, k * state.columns + column).value
+
+
+@inlined
+def meet(features: Records, arm_features: Records, k: int, context: Numbers) -> None:
+    """Set the features of arm k for a unit of this context: z (x) (1, x)."""
+    width = 1 + context.shape[0]
+    for i in range(arm_features.shape[1]):
+        number = arm_features[k, i].value
+        features[k, i * width].value = number
+        for j in range(1, width):
+            features[k, i * width + j].value = number * context[j - 1]
 
 
 @both

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from safebandit.core.arms import (
     REWARD,
     Counts,
+    Features,
     Memory,
     Numbers,
     Records,
     State,
     at,
     count_outcome,
+    meet,
     new_memory,
     quantity,
 )
@@ -39,8 +41,8 @@ Cells: TypeAlias = Any
 
 class Told(NamedTuple):
     """What was told of plays, a row for each time that something was: the play's arm, number and round, its reward and
-    risks as far as they are new (NaN: not told then), what was known of it before, both as records of type CELL, and
-    whether the rest was given up then.
+    risks as far as they are new (NaN: not told then), what was known of it before, both as records of type CELL,
+    whether the rest was given up then, and the context of its unit.
     """
 
     arms: Counts
@@ -49,6 +51,7 @@ class Told(NamedTuple):
     news: Records
     known: Records
     lost: NDArray[np.bool_]
+    contexts: Numbers
 
 
 class Costs(NamedTuple):
@@ -87,10 +90,27 @@ def empty_trials(trials: int, checkpoints: int, arms: int, risks: int = 1) -> Tr
     )
 
 
-def memory_for(policy: Any, keys: NDArray[np.uint64], streams: Streams, limits: tuple[float, ...]) -> Memory:
-    """The memory of a policy's trials before their first play: a row of keys and a stream for each."""
-    own = sizes(policy, keys.shape[1], len(limits))
-    return new_memory(keys, streams, limits, own, len(getattr(policy, "columns", ())))
+def memory_for(
+    policy: Any,
+    keys: NDArray[np.uint64],
+    streams: Streams,
+    limits: tuple[float, ...],
+    features: Features | None = None,
+) -> Memory:
+    """The memory of a policy's trials before their first play: a row of keys and a stream for each.
+
+    A policy that goes by features has unit vectors where there are none; another one has none.
+    """
+    arms, known = keys.shape[1], None
+    if getattr(policy, "by_features", False):
+        known = Features(np.eye(arms)) if features is None else features
+    own, columns = sizes(policy, arms, len(limits)), len(getattr(policy, "columns", ()))
+    return new_memory(keys, streams, limits, own, columns, known)
+
+
+def no_contexts(units: int) -> Numbers:
+    """The contexts of units that have none."""
+    return np.empty((units, 0))
 
 
 @substituted
@@ -108,6 +128,8 @@ def state_of(memory: Memory, i: int, watched: bool) -> State:
         memory.table[0, 0],
         memory.table.shape[1],
         watched,
+        memory.features[0, 0],
+        memory.features.shape[1],
     )
 
 
@@ -255,6 +277,8 @@ def _learn(policy: Any, conduct: Records, memory: Memory, told: Told) -> None:
     """Count what is new of plays, one row after the other, given what was known of each before."""
     state = state_of(memory, 0, False)
     for i in range(told.arms.shape[0]):
+        if told.contexts.shape[1] > 0:
+            meet(memory.features, memory.arm_features, told.arms[i], told.contexts[i])
         hear(
             policy, conduct[0], state, told.arms[i], told.plays[i], told.rounds[i], told.news[i, 0], told.known[i, 0],
             told.lost[i],

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numba
 import numpy as np
 
-from safebandit.core.arms import Counts, Memory, Records
+from safebandit.core.arms import SHARED, Counts, Memory, Records
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import Costs, Trials, empty_trials, is_ours, kernels_for, memory_for
 from safebandit.core.policies import Setup, policy_from_text, prepare
@@ -307,8 +307,8 @@ class _Room(NamedTuple):
     def row(self, i: int) -> _Room:
         """The room of one trial, a part of this one."""
         memory, one = self.memory, slice(i, i + 1)
-        # A table serves one decision after the other, whoever's it is.
-        columns = {name: part if name == "table" else part[one] for name, part in memory._asdict().items()}
+        # What serves one decision after the other does so whoever's it is.
+        columns = {name: part if name in SHARED else part[one] for name, part in memory._asdict().items()}
         kept: list[Any] = [column[one] for column in self.out]
         return _Room(Memory(**columns), self.work[one], self.notes[one], self.outcomes[one], Trials(*kept))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
 from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
-from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, write_bars
+from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, no_contexts, write_bars
 from safebandit.core.policies import WAIT, Decision, Setup, prepare
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
@@ -203,7 +203,9 @@ class Allocator:
         told, before = (
             np.array([[math.nan if value is None else value for value in part]]).view(CELL) for part in (news, known)
         )  # fmt: skip
-        self._learn(Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost])))
+        self._learn(
+            Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost]), no_contexts(1))
+        )
 
     def count(self, given: Given, told: Told) -> None:
         """Count units of which nothing is counted yet, and all that was told of them."""

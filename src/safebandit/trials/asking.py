@@ -9,7 +9,7 @@ import numpy as np
 
 from safebandit.core.arms import CELL
 from safebandit.core.conduct import Conduct
-from safebandit.core.kernels import Told
+from safebandit.core.kernels import Told, no_contexts
 from safebandit.core.policies import policy_from_text
 from safebandit.trials.allocator import Allocator, Given
 from safebandit.trials.looks import Measured, rules_of
@@ -81,7 +81,9 @@ def _counted(design: Design, known: Sequence[Units], arms: Sequence[str]) -> All
     news = np.array([[np.nan if value is None else value for value in row] for row in outcomes])
     given = Given(np.bincount(places, minlength=len(arms)), int(places[-1]), 1, len(places))
     nothing, rounds, lost = np.full_like(news, np.nan), np.arange(1, 1 + len(places)), np.zeros(len(places), bool)
-    allocator.count(given, Told(places, plays, rounds, news.view(CELL), nothing.view(CELL), lost))
+    allocator.count(
+        given, Told(places, plays, rounds, news.view(CELL), nothing.view(CELL), lost, no_contexts(len(news)))
+    )
     return allocator
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import CELL, Counts
-from safebandit.core.kernels import Told
+from safebandit.core.kernels import Told, no_contexts
 from safebandit.trials.allocator import Given
 from safebandit.trials.units import UnitTable
 
@@ -40,7 +40,7 @@ def in_order(
     if lost_is_harm:
         news[:, 1:][lost[:, None] & np.isnan(known[:, 1:])] = HARM
     new, old = (np.ascontiguousarray(part).view(CELL) for part in (news, known))
-    return given, Told(of[rows], units.plays[rows], units.rounds[rows], new, old, lost)
+    return given, Told(of[rows], units.plays[rows], units.rounds[rows], new, old, lost, no_contexts(len(rows)))
 
 
 def _given(of: Counts, rounds: Counts, arms: int, cohort_from: int) -> Given:

@@ -9,7 +9,7 @@ from scipy import stats
 from safebandit import PolicyError
 from safebandit.core.arms import CELL, RISKS
 from safebandit.core.conduct import plain_conduct
-from safebandit.core.kernels import Told
+from safebandit.core.kernels import Told, no_contexts
 from safebandit.core.policies import (
     HOLD,
     WAIT,
@@ -50,7 +50,7 @@ def after(policy, ones=ONES, *, dropped=(), given=None):
     one.arms["dropped"][list(dropped)] = 1
     one.seen["pending"][0] = 1
     first, known = np.zeros(1, np.int64), one.unknown[None].view(CELL)
-    told = Told(first, first, first + 1, np.ones((1, 2)).view(CELL), known, np.array([False]))
+    told = Told(first, first, first + 1, np.ones((1, 2)).view(CELL), known, np.array([False]), no_contexts(1))
     one.kernels.learn(one.policy, LOOKING, one.memory, told)
     one.arms["available"] = 1
     one.arms["available"][list(dropped if given is None else given)] = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from safebandit.core.arms import Sizes, State
+from safebandit.core.arms import Features, Sizes, State
 from safebandit.core.dispatch import generic
 
 # What `decide` answers instead of an arm.
@@ -26,7 +26,8 @@ class Policy(Protocol):
     `columns`, the names of numbers of its own that a decision writes for every arm; and `arm_fields`, the fields that
     hold an arm, besides `when_none`; and `planned(units)`, which gives the policy for so many planned units;
     and `tells_chances`, whether the chances that a decision writes are its exact law wherever an arm is permissible;
-    and `needs`, what it needs of a design: "reward", "order"; and `by_present_dose`, whether its steps depend on what
+    and `needs`, what it needs of a design: "reward", "order"; and `by_features`, whether it goes by the features of
+    arms and units; and `by_present_dose`, whether its steps depend on what
     is known of the present dose alone; and `why` and `risk_word`, its words for a decision (see
     `words`).
     """
@@ -41,7 +42,8 @@ class Setup(NamedTuple):
     """What a policy is told before its first decision.
 
     The arms by name, alpha of every risk, what to do while no arm is permissible where the policy does not say itself,
-    and the arms' mean risks, how many units are planned, and the arms' mean rewards, where they are known.
+    and the arms' mean risks, how many units are planned, the arms' mean rewards, and what features arms and units have,
+    where they are known.
     """
 
     arms: Sequence[str]
@@ -50,6 +52,7 @@ class Setup(NamedTuple):
     risks: Any = None
     units: int | None = None
     rewards: Any = None
+    features: Features | None = None
 
 
 @generic
