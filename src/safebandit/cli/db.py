@@ -23,11 +23,10 @@ def migrate(db: Database = DATABASE) -> None:
         from safebandit.trials.record.database import migrate as run
 
     before, now = run(db)
-    typer.echo(
-        f"the database has version {now} already"
-        if before == now
-        else f"the database was of version {before or 'none'}, and is of {now} now"
-    )
+    if before == now:
+        typer.echo(f"the database has version {now} already")
+    else:
+        typer.echo(f"the database was of version {before or 'none'}, and is of {now} now")
 
 
 @db_app.command(cls=Command)
@@ -39,8 +38,8 @@ def backup(
     with live_packages("db"):
         from safebandit.trials.record.copying import back_up
     with counting_bar("copying") as progress:
-        rows = back_up(db, file, progress=progress)
-    typer.echo(f"{rows} rows are in {file}; check it: safebandit db check --db {file}")
+        back_up(db, file, progress=progress)
+    typer.echo(f"the database is in {file}; check it: safebandit db check --db {file}")
 
 
 @db_app.command(cls=Command)
@@ -52,8 +51,8 @@ def restore(
     with live_packages("db"):
         from safebandit.trials.record.copying import restore as run
     with counting_bar("copying") as progress:
-        rows = run(file, db, progress=progress)
-    typer.echo(f"{rows} rows were restored; check them: safebandit trial verify")
+        run(file, db, progress=progress)
+    typer.echo(f"{file} is restored; recompute its trials: safebandit trial verify")
 
 
 @db_app.command(cls=Command)
