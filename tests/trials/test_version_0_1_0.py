@@ -265,7 +265,7 @@ def test_a_damaged_database_is_not_brought_up_to_date(database, old, new, comman
     connection.execute("UPDATE trials SET state = replace(state, ?, ?) WHERE name = 'held'", (old, new))
     connection.commit()
     connection.close()
-    found = command("trial", "list", "--db", str(database))
+    found = command("db", "migrate", "--db", str(database))
     assert (found.status, found.out, found.err.count("\n")) == (4, "", 1)
     assert "DamagedError: the database of version 0001 is damaged" in found.err
     assert rows(database, "SELECT version_num FROM alembic_version") == [("0001",)]
