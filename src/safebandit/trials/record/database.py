@@ -18,6 +18,8 @@ from sqlalchemy.engine import URL, make_url
 from safebandit.errors import DamagedError, RecordError
 from safebandit.trials.record.sqlite_file import is_read_only, open_file
 
+# Connections of a process to PostgreSQL, unless told: a file needs no limit.
+POOL = 15
 # The migration that this code needs.
 REVISION = "0004"
 
@@ -129,11 +131,12 @@ def read_url(database: str | Path) -> URL:
     return url
 
 
-def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
+def open_engine(database: str | Path, *, create: bool = True, pool: int = POOL) -> sa.Engine:
     """Connect to a database whose tables are of this version; an empty one gets them, one of an older version is
-    refused. `create` makes a file that does not exist; where a file cannot be written, it is read as it is.
+    refused. `create` makes a file that does not exist; where a file cannot be written, it is read as it is. `pool` are
+    the connections to PostgreSQL, at most.
     """
-    engine = _connect(database, create=create)
+    engine = _connect(database, create=create, pool=pool)
     try:
         with database_errors():
             found = version_of(engine)
@@ -163,13 +166,13 @@ def migrate(database: str | Path) -> tuple[str | None, str]:
         engine.dispose()
 
 
-def _connect(database: str | Path, *, create: bool) -> sa.Engine:
+def _connect(database: str | Path, *, create: bool, pool: int = POOL) -> sa.Engine:
     url = read_url(database)
     if url.drivername == "sqlite":
         return open_file(url, create=create)
     from safebandit.trials.record.postgres import open_postgres
 
-    return open_postgres(url)
+    return open_postgres(url, pool)
 
 
 @contextlib.contextmanager
