@@ -12,6 +12,7 @@ import pytest
 from safebandit.service.app import create_app
 from safebandit.service.keys import ROLES
 from safebandit.service.limits import ConnectionLimits
+from safebandit.service.network import Network
 from safebandit.service.rates import RateLimits
 from safebandit.service.run import make_server
 from servers.service import SECONDS, ask_again_until
@@ -47,17 +48,22 @@ class Served:
         return f"/v1/trials/{name}"
 
 
+PLAIN = Network()
+
+
 @contextlib.contextmanager
-def serving(database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay: int = 0):
+def serving(
+    database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay=0, network=PLAIN
+):  # fmt: skip
     """Serve a database from this process."""
     app = create_app(str(database), rates=rates, viewer_delay=viewer_delay)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = make_server(app, limits or ConnectionLimits())
+    server = make_server(app, limits or ConnectionLimits(), network)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
         ask_again_until(lambda: server.started or not thread.is_alive(), "the server does not start")
-        served = Served(app, server, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        served = Served(app, server, f"{network.scheme}://127.0.0.1:{listener.getsockname()[1]}")
         with served.http:
             yield served
     finally:

@@ -9,10 +9,11 @@ import pytest
 
 from safebandit import Trial
 from safebandit.cli import main
-from safebandit.errors import TrialError
+from safebandit.errors import RecordError, TrialError
 from safebandit.trials.events import NOTHING, Event, hash_of
 from safebandit.trials.record import Ledger
-from safebandit.trials.record.database import REVISION
+from safebandit.trials.record.copying import back_up
+from safebandit.trials.record.database import REVISION, migrate
 from safebandit.trials.record.verification import verify
 
 from ..service.conftest import serving
@@ -32,6 +33,7 @@ def database(tmp_path):
 
 @pytest.fixture
 def ledger(database):
+    migrate(database)
     with Ledger(database) as opened:
         yield opened
 
@@ -48,11 +50,18 @@ def saved(name):
     return (WRITTEN / f"trial-{name}.json").read_text()
 
 
-def test_a_database_is_opened_and_its_log_is_not_touched(database):
+def test_a_database_is_opened_and_its_log_is_not_touched(database, tmp_path):
+    copy = tmp_path / "copy.db"
     units = "trial, id, arm, round, play, asked_at, outcome, told_at, lost_at, pending"
     tables = ("SELECT * FROM events ORDER BY trial, number", f"SELECT {units} FROM units ORDER BY trial, id")
     before = [rows(database, statement) for statement in tables]
     old = {name: json.loads(state) for name, state in rows(database, "SELECT name, state FROM trials")}
+    with refused("the database has version 0001, this safebandit needs", RecordError):
+        Ledger(database)
+    assert [rows(database, statement) for statement in tables] == before
+    back_up(str(database), copy)
+    assert [rows(copy, statement) for statement in tables] == before
+    assert migrate(database) == ("0001", REVISION)
     with Ledger(database) as ledger:
         assert sorted(old) == ledger.names()
         for name, kept in old.items():
@@ -97,6 +106,7 @@ def test_decisions_that_only_version_0_1_0_can_make_again_are_counted(ledger, na
 
 
 def test_the_service_and_its_page_say_so_too(database):
+    migrate(database)
     with serving(database) as served:
         counts = {name: served.get(f"/v1/trials/{name}/verification").json() for name in ("docb", "tsbu")}
         assert [each["holds"] for each in counts.values()] == [True, True]
@@ -167,6 +177,7 @@ def test_a_forgery_is_found_though_its_hashes_fit(database, name, least, change,
     connection.execute("UPDATE trials SET hash = ? WHERE name = ?", [previous, name])
     connection.commit()
     connection.close()
+    migrate(database)
     with Ledger(database) as ledger:
         found = verify(ledger, name)
     assert found.failed == target
@@ -254,7 +265,7 @@ def test_a_damaged_database_is_not_brought_up_to_date(database, old, new, comman
     connection.execute("UPDATE trials SET state = replace(state, ?, ?) WHERE name = 'held'", (old, new))
     connection.commit()
     connection.close()
-    found = command("trial", "list", "--db", str(database))
+    found = command("db", "migrate", "--db", str(database))
     assert (found.status, found.out, found.err.count("\n")) == (4, "", 1)
     assert "DamagedError: the database of version 0001 is damaged" in found.err
     assert rows(database, "SELECT version_num FROM alembic_version") == [("0001",)]

@@ -11,6 +11,7 @@ import typer
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies, rules
+from safebandit.cli.db import db_app
 from safebandit.cli.design import design_app
 from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.identify import identify
@@ -43,6 +44,7 @@ for command in (
 app.add_typer(design_app, name="design")
 app.add_typer(trial_app, name="trial")
 app.add_typer(key)
+app.add_typer(db_app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,51 +2,112 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from safebandit.cli.extras import live_packages
 from safebandit.cli.live import DATABASE, Database
+from safebandit.errors import RecordError, suggest
+
+
+def _read_config(context: typer.Context, file: Path | None) -> Path | None:
+    """Settings from a file: each counts where neither a flag nor an environment variable says otherwise."""
+    if file is None:
+        return None
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise RecordError(f'the configuration "{file}" cannot be read: {(problem.strerror or "").lower()}') from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise RecordError(f'the configuration "{file}" is not a TOML file: {problem}') from None
+    known = {each.opts[0].removeprefix("--"): each for each in context.command.params if each.name not in _NOT_IN_FILE}
+    for key, value in found.items():
+        if key not in known:
+            raise RecordError(f'the configuration "{file}" has an unknown setting "{key}"; {suggest(key, known)}')
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise RecordError(f"{key} in {file} must be a text or a number, got {value!r}")
+    context.default_map = {str(known[key].name): value for key, value in found.items()}
+    return file
+
+
+_NOT_IN_FILE = ("config", "help")
+
+
+def _setting(variable: str, help: str, **rules: Any) -> Any:
+    """A flag that an environment variable may set, too."""
+    return typer.Option(help=help, envvar=f"SAFEBANDIT_{variable}", show_envvar=True, **rules)
 
 
 def serve(
+    config: Annotated[
+        Path | None,
+        _setting("CONFIG", "A TOML file of settings, by the names of the flags.", callback=_read_config, is_eager=True),
+    ] = None,
     db: Database = DATABASE,
-    host: Annotated[str, typer.Option(help="The address to listen on; other than loopback only with a key.")] = (
+    host: Annotated[str, _setting("HOST", "The address to listen on; other than loopback only with a key.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
-    workers: Annotated[int, typer.Option(help="How many processes answer.", min=1, max=64)] = 1,
+    port: Annotated[int, _setting("PORT", "The port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, _setting("WORKERS", "How many processes answer.", min=1, max=64)] = 1,
+    certificate: Annotated[
+        Path | None, _setting("CERTIFICATE", "A file with the certificate of this host, for TLS (https).")
+    ] = None,
+    certificate_key: Annotated[
+        Path | None, _setting("CERTIFICATE_KEY", "A file with the private key of the certificate.")
+    ] = None,
+    proxies: Annotated[
+        str, _setting("PROXIES", "Addresses or networks of proxies, with commas, whose X-Forwarded-For is believed.")
+    ] = "127.0.0.1",
     rate: Annotated[
-        float, typer.Option(help="Requests per second that each key may make, of each process.", min=0.001)
+        float, _setting("RATE", "Requests per second that each key may make, of each process.", min=0.001)
     ] = 2000.0,
     burst: Annotated[
-        float, typer.Option(help="Requests that each key may make at once, of each process.", min=1.0)
+        float, _setting("BURST", "Requests that each key may make at once, of each process.", min=1.0)
     ] = 4000.0,
     connections: Annotated[
-        int, typer.Option(help="Connections that each process takes at once.", min=1, max=1_000_000)
+        int, _setting("CONNECTIONS", "Connections that each process takes at once.", min=1, max=1_000_000)
     ] = 512,
+    head_seconds: Annotated[float, _setting("HEAD_SECONDS", "Seconds to send the head of a request.", min=0.1)] = 10.0,
+    body_seconds: Annotated[float, _setting("BODY_SECONDS", "Seconds to send its body.", min=0.1)] = 30.0,
+    idle_seconds: Annotated[
+        float, _setting("IDLE_SECONDS", "Seconds after which a connection that asks nothing is closed.", min=0.1)
+    ] = 60.0,
+    answer_seconds: Annotated[
+        float, _setting("ANSWER_SECONDS", "Seconds in which something of an answer must be read.", min=0.1)
+    ] = 30.0,
+    pool: Annotated[int, _setting("POOL", "Connections of each process to PostgreSQL, at most.", min=2, max=1000)] = 15,
     viewer_delay: Annotated[
-        int, typer.Option(help="Units that viewers see sums late, at least; 0: at once.", min=0, max=1_000_000)
+        int, _setting("VIEWER_DELAY", "Units that viewers see sums late, at least; 0: at once.", min=0, max=1_000_000)
     ] = 0,
     key_file: Annotated[
-        Path | None, typer.Option(help="A new file for the first key, instead of stdout; only its owner can read it.")
+        Path | None,
+        _setting("KEY_FILE", "A new file for the first key, instead of stdout; only its owner can read it."),
     ] = None,
 ) -> None:
     """Serve live trials: an interface for programs, and a page for people.
 
     The first start prints a key, once, that works for a week. SIGTERM or Ctrl-C stops it after the requests in flight
-    are answered.
+    are answered. A flag counts before an environment variable, and that before the configuration file.
     """
     with live_packages("serve"):
         from safebandit.service.limits import ConnectionLimits
+        from safebandit.service.network import Network
         from safebandit.service.rates import RateLimits
         from safebandit.service.run import Options, Place
         from safebandit.service.run import serve as run
 
-    rates = RateLimits(rate=rate, burst=burst)
-    options = Options(rates, ConnectionLimits(connections=connections), viewer_delay)
+    limits = ConnectionLimits(
+        connections,
+        head_seconds=head_seconds,
+        body_seconds=body_seconds,
+        idle_seconds=idle_seconds,
+        answer_seconds=answer_seconds,
+    )
+    network = Network.read(certificate=certificate, certificate_key=certificate_key, proxies=proxies)
+    options = Options(RateLimits(rate=rate, burst=burst), limits, viewer_delay, network, pool)
     status = run(Place(db, host, port, key_file), workers=workers, options=options, say=_say)
     if status:
         raise typer.Exit(status)

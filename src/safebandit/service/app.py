@@ -19,21 +19,24 @@ from safebandit.service.page import routes
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
+from safebandit.trials.record.database import POOL
 from safebandit.trials.record.ledger import Ledger
 from safebandit.version import __version__
 
 
-def create_app(database: str, *, rates: RateLimits | None = None, viewer_delay: int = 0) -> FastAPI:
+def create_app(
+    database: str, *, rates: RateLimits | None = None, viewer_delay: int = 0, pool: int = POOL
+) -> FastAPI:  # fmt: skip
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
-    Viewers see sums as they were at least `viewer_delay` units ago.
+    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with Ledger(database) as ledger:
+        with Ledger(database, pool=pool) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
             app.state.outlook = Outlook(ledger, viewer_delay)
             app.state.readiness = probes.Readiness(ledger)

@@ -19,9 +19,10 @@ from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
 from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
+from safebandit.service.network import Network
 from safebandit.service.rates import RateLimits
 from safebandit.trials.engine import SOFTWARE
-from safebandit.trials.record.database import read_url
+from safebandit.trials.record.database import POOL, read_url
 from safebandit.trials.record.ledger import Ledger
 
 # So long may requests in flight take when the service is told to stop.
@@ -43,11 +44,15 @@ class Place(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How often a key may ask, what a connection may take, and how many units late viewers see sums."""
+    """How often a key may ask, what a connection may take, how many units late viewers see sums, what the service
+    speaks and whom it believes, and how many connections to PostgreSQL a process has.
+    """
 
     rates: RateLimits = RateLimits()
     connections: ConnectionLimits = ConnectionLimits()
     viewer_delay: int = 0
+    network: Network = Network()
+    pool: int = POOL
 
 
 def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], None]) -> int:
@@ -63,7 +68,8 @@ def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], 
             first_key = _first_key(Keys(ledger), loopback, place)
             works = any(key.works for key in Keys(ledger).all())
         host = f"[{place.host}]" if ":" in place.host else place.host
-        say(f"safebandit serves http://{host}:{listener.getsockname()[1]} (database: {_shown(place.database)})")
+        address = f"{options.network.scheme}://{host}:{listener.getsockname()[1]}"
+        say(f"safebandit serves {address} (database: {_shown(place.database)})")
         if first_key is not None:
             say(first_key)
             say(f"it works for {FIRST_KEY_DAYS} days: make keys that last, with it or with safebandit key new")
@@ -88,8 +94,9 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(app: FastAPI, limits: ConnectionLimits) -> uvicorn.Server:
+def make_server(app: FastAPI, limits: ConnectionLimits, network: Network | None = None) -> uvicorn.Server:
     """A server that answers by this application, for connections within these limits."""
+    spoken = (network or Network()).options
     config = uvicorn.Config(
         app,
         http=limited(limits, app.state.metrics),
@@ -98,14 +105,15 @@ def make_server(app: FastAPI, limits: ConnectionLimits) -> uvicorn.Server:
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws="none",
+        **spoken,
     )
     return _Server(config, app)
 
 
 def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
-    app = create_app(database, rates=options.rates, viewer_delay=options.viewer_delay)
-    server = make_server(app, options.connections)
+    app = create_app(database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool)
+    server = make_server(app, options.connections, options.network)
 
     def stop(*_: object) -> None:
         server.should_exit = True

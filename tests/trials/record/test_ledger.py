@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from safebandit import Trial
 from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.database import events, open_engine, trials, units
+from safebandit.trials.record.database import REVISION, events, migrate, open_engine, trials, units
 from safebandit.trials.record.overview import overview
 from safebandit.trials.record.verification import verify, verify_database
 
@@ -534,6 +534,9 @@ def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
                 connection.execute(sa.text("DROP FUNCTION asked_unit"))
             connection.execute(sa.text("ALTER TABLE units DROP COLUMN voided_at"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+    with refused("the database has version 0001", RecordError):
+        Ledger(database)
+    assert migrate(database) == ("0001", REVISION)
     with Ledger(database) as ledger:
         assert ledger.state("knee").allocator.position == position
         assert verify(ledger, "knee").holds

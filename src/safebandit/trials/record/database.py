@@ -18,6 +18,8 @@ from sqlalchemy.engine import URL, make_url
 from safebandit.errors import DamagedError, RecordError
 from safebandit.trials.record.sqlite_file import is_read_only, open_file
 
+# Connections of a process to PostgreSQL, unless told: a file needs no limit.
+POOL = 15
 # The migration that this code needs.
 REVISION = "0004"
 
@@ -129,25 +131,48 @@ def read_url(database: str | Path) -> URL:
     return url
 
 
-def open_engine(database: str | Path, *, create: bool = True) -> sa.Engine:
-    """Connect, and bring the tables to this version; `create` makes a file that does not exist.
-
-    Where a file cannot be written, it is read as it is.
+def open_engine(database: str | Path, *, create: bool = True, pool: int = POOL) -> sa.Engine:
+    """Connect to a database whose tables are of this version; an empty one gets them, one of an older version is
+    refused. `create` makes a file that does not exist; where a file cannot be written, it is read as it is. `pool` are
+    the connections to PostgreSQL, at most.
     """
-    url = read_url(database)
-    if url.drivername == "sqlite":
-        engine = open_file(url, create=create)
-    else:
-        from safebandit.trials.record.postgres import open_postgres
-
-        engine = open_postgres(url)
+    engine = _connect(database, create=create, pool=pool)
     try:
         with database_errors():
-            _bring_up_to_date(engine)
+            found = version_of(engine)
+            if found is None:
+                _bring_up_to_date(engine, found)
+            elif found < REVISION:
+                raise RecordError(
+                    f"the database has version {found}, this safebandit needs {REVISION}; "
+                    "back it up (safebandit db backup), then bring it up to date: safebandit db migrate"
+                )
     except BaseException:
         engine.dispose()
         raise
     return engine
+
+
+def migrate(database: str | Path) -> tuple[str | None, str]:
+    """Bring the tables of a database that exists to this version: all or nothing; the version before, and now."""
+    engine = _connect(database, create=False)
+    try:
+        with database_errors():
+            found = version_of(engine)
+            if found != REVISION:
+                _bring_up_to_date(engine, found)
+            return found, REVISION
+    finally:
+        engine.dispose()
+
+
+def _connect(database: str | Path, *, create: bool, pool: int = POOL) -> sa.Engine:
+    url = read_url(database)
+    if url.drivername == "sqlite":
+        return open_file(url, create=create)
+    from safebandit.trials.record.postgres import open_postgres
+
+    return open_postgres(url, pool)
 
 
 @contextlib.contextmanager
@@ -178,14 +203,17 @@ def _is_damage(problem: Any) -> bool:
     return of_sqlite or getattr(problem, "sqlstate", None) in ("XX001", "XX002")
 
 
-def _bring_up_to_date(engine: sa.Engine) -> None:
+def version_of(engine: sa.Engine) -> str | None:
+    """The version of a database's tables, None of one without any; one of a newer safebandit is refused."""
     with engine.connect().execution_options(reading=True) as connection:
         exists = sa.inspect(connection).has_table("alembic_version")
         found = connection.scalar(sa.text("SELECT version_num FROM alembic_version")) if exists else None
-    if found == REVISION:
-        return
     if found is not None and found > REVISION:
         raise RecordError(f"the database has version {found}, this safebandit knows {REVISION}; install a newer one")
+    return None if found is None else str(found)
+
+
+def _bring_up_to_date(engine: sa.Engine, found: str | None) -> None:
     if is_read_only(engine):
         raise RecordError(
             f"the database has version {found}, this safebandit needs {REVISION}, and nothing can be written there; "

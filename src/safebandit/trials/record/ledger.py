@@ -27,7 +27,7 @@ from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.engine import find_unit
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
-from safebandit.trials.record.database import database_errors, events, open_engine, trials, units
+from safebandit.trials.record.database import POOL, database_errors, events, open_engine, trials, units
 from safebandit.trials.record.registry import read_registry
 from safebandit.trials.record.store import (
     Ahead,
@@ -50,8 +50,8 @@ STATES_KEPT = 64
 class Ledger:
     """A database of trials. Every method is one transaction; `writing` puts several into one."""
 
-    def __init__(self, database: str | Path, *, create: bool = True) -> None:
-        self.engine = open_engine(database, create=create)
+    def __init__(self, database: str | Path, *, create: bool = True, pool: int = POOL) -> None:
+        self.engine = open_engine(database, create=create, pool=pool)
         self._states: OrderedDict[str, TrialState] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -26,8 +26,8 @@ POOL_SECONDS = 10
 PAUSE_SECONDS = 1.0
 
 
-def open_postgres(url: URL) -> sa.Engine:
-    """An engine whose every wait ends within seconds."""
+def open_postgres(url: URL, pool: int) -> sa.Engine:
+    """An engine of so many connections, at most, whose every wait ends within seconds."""
     settings = {
         "lock_timeout": f"{LOCK_SECONDS}s",
         "statement_timeout": f"{STATEMENT_SECONDS}s",
@@ -44,8 +44,9 @@ def open_postgres(url: URL) -> sa.Engine:
         "keepalives_count": 3,
     }
     made = sa.create_engine(
-        url, pool_pre_ping=True, pool_timeout=POOL_SECONDS, connect_args=arguments, hide_parameters=True
-    )
+        url, pool_pre_ping=True, pool_size=min(5, pool), max_overflow=max(0, pool - 5), pool_timeout=POOL_SECONDS,
+        connect_args=arguments, hide_parameters=True,
+    )  # fmt: skip
     sa.event.listen(made, "do_connect", _Connector().connect)
     return made
 

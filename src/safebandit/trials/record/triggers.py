@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import sqlalchemy as sa
 
 REFUSAL = "events are only ever added"
@@ -40,6 +43,22 @@ def postgres_triggers(table: str) -> dict[str, str]:
         prefix + name: f"CREATE TRIGGER {prefix}{name} {when} EXECUTE FUNCTION refuse_change()"
         for name, when in made.items()
     }
+
+
+@contextlib.contextmanager
+def changeable(connection: sa.Connection, table: str) -> Iterator[None]:
+    """Let a log be changed within this transaction, at whose end its triggers are there again: for a new database."""
+    if connection.dialect.name == "sqlite":
+        made = sqlite_triggers(table)
+        before = [f"DROP TRIGGER {name}" for name in made]
+        after = list(made.values())
+    else:
+        before, after = ([f"ALTER TABLE {table} {word} TRIGGER USER"] for word in ("DISABLE", "ENABLE"))
+    for statement in before:
+        connection.exec_driver_sql(statement)
+    yield
+    for statement in after:
+        connection.exec_driver_sql(statement)
 
 
 def missing_trigger(connection: sa.Connection) -> str | None:
