@@ -65,7 +65,14 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     ),
     "identify": (*_SOURCES, _OF_MEANS, _OF_DATA, Needs(("risks",), (("mu",), ("data",)))),
     "arena": (_ONLY_LISTED,),
-    "paper": (_ONLY_LISTED,),
+    "paper": (
+        _ONLY_LISTED,
+        Without(("until_decided",), ("list_only",)),
+        Without(("quick", "until_decided"), ("trials",)),
+        # It begins with the paper's trials.
+        Without(("quick",), ("until_decided",)),
+        Needs(("most",), (("until_decided",),)),
+    ),
     "design run": (
         *_OF_TEXTS,
         Needs(("add", "question"), (("file",), ("out",))),
