@@ -15,7 +15,7 @@ VALUES = {
     "--data-missing-risk": "drop", "--seed": "1", "--workers": "1", "--dask": "local", "--out": "out",
     "--prior": "ordered", "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
     "--design": "dose.toml", "--policy": "docb", "--pending-cap": "2", "--lost": "harm", "--title": "Doses",
-    "--ids": "P-[0-9]", "--units": "9", "--add": "c",
+    "--ids": "P-[0-9]", "--units": "9", "--add": "c", "--trials": "9", "--most": "9",
 }  # fmt: skip
 MEANS, NAMED, DATA = "--mu --nu", "--instance", "--data"
 # What is given, and which flags it refuses.
@@ -36,7 +36,12 @@ REFUSED = {
         "": "--nu --correlation --risks --columns --missing-risk",
     },
     "arena": {"--list": "--seed --workers --dask --out --json"},
-    "paper": {"--list": "--seed --workers --dask --out"},
+    "paper": {
+        "--list": "--seed --workers --dask --out --until-decided",
+        "--trials": "--quick --until-decided",
+        "--until-decided": "--quick",
+        "": "--most",
+    },
     "trial new t": {
         "--design": "--alpha --risks --policy --pending-cap --delay --lost --title --ids --units",
     },

@@ -8,6 +8,7 @@ them alone can tell. What holds is a bet: if the mean of numbers in [low, high] 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -124,6 +125,7 @@ def quantile_interval(values: Numbers, level: float, confidence: float) -> tuple
     return (float(ordered[low - 1]) if low >= 1 else -math.inf, float(ordered[high - 1]) if high <= count else math.inf)
 
 
+@functools.cache
 def _largest_rank(chance: float, count: int, level: float) -> int:
     """The largest rank r with P(Bin(count, level) < r) <= chance."""
     from scipy.stats import binom

@@ -98,14 +98,15 @@ def _length(steps: Numbers, correlations: Numbers) -> float:
 def of_straightness(rows: Numbers, confidence: float) -> Interval:
     """An interval of the correlation of the columns' means with their numbers 0, 1, ..., by Tukey's jackknife.
 
-    On Fisher's scale, artanh: an interval on it never leaves [-1, 1].
+    It is about the jackknife's estimate, which corrects that errors of the means make a line look less straight, and on
+    Fisher's scale, artanh, on which an interval never leaves [-1, 1].
     """
     count = len(rows)
     whole = float(_straightness(rows.mean(axis=0)))
     without = _straightness((rows.sum(axis=0) - rows) / (count - 1))
     error = math.sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
-    reach = _t_quantile(count, confidence) * error
-    return math.tanh(whole - reach), math.tanh(whole + reach)
+    middle, reach = count * whole - (count - 1) * float(without.mean()), _t_quantile(count, confidence) * error
+    return math.tanh(middle - reach), math.tanh(middle + reach)
 
 
 def _straightness(means: Numbers) -> Numbers:

@@ -2,8 +2,8 @@
 
 Whoever looks again and again until a claim is decided is deceived more often than one look would be. So errors are
 spent: at look k an interval has confidence 1 - 0.05 / (k (k + 1)), and since 1/2 + 1/6 + 1/12 + ... = 1, all looks at
-a number together miss it with a chance of at most 5 %. Look k is at 2^(k-1) times the first trials, whoever asks and
-when: the same command again looks at the same numbers, and spends nothing anew.
+a number together miss it with a chance of at most 5 %. Look k is at 2^(k-1) times the paper's trials, whoever asks
+and when: the same command again looks at the same numbers, and spends nothing anew.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import NamedTuple
 from safebandit.studies.paper.claims import Claim
 from safebandit.studies.paper.claims.claim import Results
 from safebandit.studies.paper.evidence import UNDECIDED, Evidence, Part, combined
+from safebandit.studies.paper.runs import RUNS
 from safebandit.studies.saved import narrowed
 
 ERROR = 0.05
 
 
 class Look(NamedTuple):
-    """Which look at a claim it is, and at how many times the first trials; 0 is the only one that there will be."""
+    """Which look at a claim it is; 0 is the only one that there will be."""
 
     number: int = 0
-    size: float = 1.0
 
     @property
     def confidence(self) -> float:
@@ -53,26 +53,27 @@ class Judgement:
         return [f"{part.label}: {part.caution}" for part in self.parts if part.caution]
 
 
-def look_at(claim: Claim, results: Results, first: Mapping[str, int], *, again: bool = False) -> Judgement:
-    """Put a claim to its test on all trials that its runs have in common, as multiples of the first trials.
+def look_at(claim: Claim, results: Results, asked: Mapping[str, int], *, again: bool = False) -> Judgement:
+    """Put a claim to its test on all trials that its runs have in common, as multiples of those asked for.
 
-    One look at a number of trials fixed beforehand is a look by itself. Where there are more trials than that, someone
-    may have looked before; where one will look `again`, it is the first, second, fourth, ... multiple that is seen.
+    One look at a number of trials fixed beforehand is a look by itself. Where there are more than were asked for,
+    someone may have looked before; where one will look `again`, only 1, 2, 4, ... times as many are looked at.
     """
-    size = min((results[run].trials / first[run] for run in claim.runs), default=1.0)
+    size = min(results[run].trials / asked[run] for run in claim.runs)
     if again:
         size = 2.0 ** math.floor(math.log2(size))
-    look = Look() if size == 1.0 and not again else Look(1 + math.ceil(math.log2(size)), size)
-    trials = {run: math.floor(size * first[run]) for run in claim.runs}
+    trials = {run: math.floor(size * asked[run]) for run in claim.runs}
+    multiple = max(count / RUNS[run].trials for run, count in trials.items())
+    look = Look() if size == 1.0 and not again else Look(1 + max(0, math.ceil(math.log2(multiple))))
     seen = {run: narrowed(results[run], results[run].policies, count) for run, count in trials.items()}
     return Judgement(claim, claim.test(seen, Evidence(look.confidence)), look, trials)
 
 
-def next_trials(judgements: Sequence[Judgement], first: Mapping[str, int], most: int) -> dict[str, int]:
+def next_trials(judgements: Sequence[Judgement], most: int) -> dict[str, int]:
     """How many trials each run needs for the next look at what is undecided; nothing where that is more than `most`."""
     needed: dict[str, int] = {}
     for judgement in judgements:
-        wanted = {run: first[run] * 2**judgement.look.number for run in judgement.claim.runs}
+        wanted = {run: 2 * count for run, count in judgement.trials.items()}
         if judgement.verdict == UNDECIDED and max(wanted.values()) <= most:
             needed |= {run: max(count, needed.get(run, 0)) for run, count in wanted.items()}
     return needed

@@ -84,27 +84,27 @@ def reproduce(
         raise SimulationError("until_decided begins with the paper's trials; leave quick and trials out")
     most = at_least("most", most, 2, "trials of a simulation")
     names = chosen_figures(figures)
-    first = asked_trials(needed_runs(names), quick=quick, trials=trials)
-    claims = [claim for claim in CLAIMS if claim.figures[0] in names and set(claim.runs) <= set(first)]
+    asked = asked_trials(needed_runs(names), quick=quick, trials=trials)
+    claims = [claim for claim in CLAIMS if claim.figures[0] in names and set(claim.runs) <= set(asked)]
     where: dict[str, Any] = {"folder": out / "runs", "seed": seed, "workers": workers, "executor": executor}
     where |= {"progress": progress, "say": say}
-    results = play(first, **where)
-    interrupted = until_decided and not _decide(claims, results, first, most, where)
-    judgements = [look_at(claim, results, first, again=until_decided) for claim in claims]
+    results = play(asked, **where)
+    interrupted = until_decided and not _decide(claims, results, asked, most, where)
+    judgements = [look_at(claim, results, asked, again=until_decided) for claim in claims]
     shown = [FIGURES[name] for name in names]
     pictures = {figure.name: figure.draw(results).save(out / "figures" / figure.name) for figure in shown}
     seconds = time.perf_counter() - began
-    material = Material(shown, pictures, judgements, results, first, until_decided, seed, seconds)
+    material = Material(shown, pictures, judgements, results, asked, until_decided, seed, seconds)
     speeds = {figure.name: _speed([results[run] for run in figure.runs]) for figure in shown}
     return Reproduction(write_report(material, out / "report.html"), judgements, speeds, interrupted)
 
 
 def _decide(
-    claims: Sequence[Claim], results: dict[str, Result], first: Mapping[str, int], most: int, where: dict[str, Any]
+    claims: Sequence[Claim], results: dict[str, Result], asked: Mapping[str, int], most: int, where: dict[str, Any]
 ) -> bool:
     """Extend the runs of undecided claims, in place, until none is left or they have the most; False after Ctrl-C."""
     say: Say | None = where["say"]
-    while needed := next_trials([look_at(claim, results, first, again=True) for claim in claims], first, most):
+    while needed := next_trials([look_at(claim, results, asked, again=True) for claim in claims], most):
         if say is not None:
             longest = max(needed.values())
             say(f"undecided claims: {len(needed)} simulations are extended, to at most {longest:,} trials")
