@@ -51,8 +51,10 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         _OF_DATA,
         Needs(("risks",), (("mu",), ("data",))),
         Needs(("alpha",), (("instance",), ("mu",), ("data",))),
+        # The usual policies look at alpha alone.
+        Needs(("safe_set",), tuple((source, "policy") for source in ("instance", "mu", "data"))),
         # A named problem has a safe arm at its own alpha.
-        Needs(("allow_infeasible",), (("mu",), ("data",), ("instance", "alpha"))),
+        Needs(("allow_infeasible",), (("mu",), ("data",), ("instance", "alpha"), ("instance", "safe_set"))),
     ),
     "bounds": (*_SOURCES, _OF_MEANS, Needs(("risks",), (("mu",),))),
     "recommend": (
