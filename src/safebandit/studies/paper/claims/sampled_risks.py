@@ -21,8 +21,9 @@ def naive_linear(results: Results, evidence: Evidence) -> list[Part]:
     "naive-improves", "fig9", "naive-0 naive-3 naive-6 naive-9", "appendix F.4",
     "Regret becomes sublinear as alpha - nu* grows, and falls.",
     f"From alpha - nu* = 0.06 on, the slope ratio is below {LINEAR_FROM}; mean regret falls at each shown step.",
-    "Regret falls steeply, then levels off: near 0.18 the shrinking safety gap of the third arm raises it again, as "
-    "the paper itself says it should.",
+    "It becomes sublinear, and falls steeply; then it levels off, and near 0.18 the shrinking safety gap of the third "
+    "arm raises it again, as the paper itself says it should: 6,400 trials gave 1.047 times the regret at 0.12 "
+    "(99.88 % interval 1.003 to 1.096, of means that a few trials carry).",
 )  # fmt: skip
 def naive_improves(results: Results, evidence: Evidence) -> list[Part]:
     parts = [
@@ -40,6 +41,7 @@ def naive_improves(results: Results, evidence: Evidence) -> list[Part]:
     "naive-inverse-square", "fig10", " ".join(f"naive-{i}" for i in range(6)), "appendix F.4",
     "The mean of 1/sqrt(regret) is nearly linear in alpha - nu* where that is small.",
     "A straight line through i = 0..5 explains at least 90 % of the variance of the six means.",
+    "It is at the very end of the range: 6,400 trials gave 89.9 % (99.88 % interval 89.3 to 90.6 %).",
 )  # fmt: skip
 def naive_inverse_square(results: Results, evidence: Evidence) -> list[Part]:
     sample = np.column_stack([1 / np.sqrt(results[f"naive-{i}"].final("naive-ts")) for i in range(6)])

@@ -42,7 +42,8 @@ def schedule_more_unsafe(results: Results, evidence: Evidence) -> list[Part]:
     "The chance that a trial is above 5 medians is at least 1 in 500, the paper's trials, and at most 5 % under 1/t; "
     "it is at most 1 in 500 under the theoretical schedule.",
     "Where nu* = alpha, a gate of confidence 1/t shuts the best arm out for long with a small chance, so small that "
-    "500 trials may see none.",
+    "500 trials may see none. Of 8,000 trials 60 were above 5 medians under 1/t, the worst at 78 medians; under the "
+    "theoretical schedule 9 were, the worst at 53: fewer, but neither none nor small.",
     changed="at first the worst trial had to be above 5 medians under 1/t, and below under the other schedule, as "
     "exact numbers: it held with seeds 1 and 2, and not with 3 and 4. Then the chance had to be over 1 in 10^6 and at "
     "most 5 % under 1/t, and at most 1 % under the other: but it is below 1 % under 1/t, too, so that nothing told the "
