@@ -3,6 +3,7 @@
 python tools/measure_arena.py            as the pages have it; what results/arena-docs/runs holds is not played again
 python tools/measure_arena.py --times 5  five times the trials, in five times the time
 python tools/measure_arena.py --quick    a few trials at two sizes, to see that it runs; nothing is written
+python tools/measure_arena.py --systems  only the other systems, for docs/rivals.md; a minute or two on one core
 
 It also prints where the recommended policy does worse than it should, with numbers.
 """
@@ -35,6 +36,9 @@ PARTS = {
     ROOT / "README.md": ("headline", "by-size"),
 }
 FOLDER = ROOT / "results" / "arena-docs"
+# The systems that the paper names, and what they are compared with.
+SYSTEMS = ["con-lcb", "bwcr", "pess", "bwk", "conservative", "docb", "tsbu"]
+SYSTEMS_PAGE = ROOT / "docs" / "rivals.md"
 TRIALS = {36: 600, 100: 400, 400: 150, 2_000: 24, 50_000: 8}
 QUICK_TRIALS = {36: 8, 100: 4}
 BASELINE = "tsbu"
@@ -112,6 +116,11 @@ def regret_cell(board: Board, row: Overall) -> str:
 def unsafe_cell(board: Board, row: Overall) -> str:
     """The share of equal randomisation's unsafe plays."""
     return str(unsafe_share(board, row.policy))
+
+
+def both_cell(board: Board, row: Overall) -> str:
+    """The ratio of mean regrets, and the share of equal randomisation's unsafe plays."""
+    return f"{regret_ratio(board, row.policy)}; {unsafe_cell(board, row)}"
 
 
 def by_size(arena: Arena) -> str:
@@ -262,11 +271,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=1, help="so many times the trials")
     parser.add_argument("--quick", action="store_true", help="to see that it runs; nothing is written")
+    parser.add_argument("--systems", action="store_true", help="only the other systems, for docs/rivals.md")
     given = parser.parse_args()
     trials = {units: count * given.times for units, count in (QUICK_TRIALS if given.quick else TRIALS).items()}
     out = None if given.quick else FOLDER
     say = None if given.quick else print
-    arena = run_arena(units=list(trials), trials=list(trials.values()), out=out, progress=teller(), say=say)
+    arena = run_arena(
+        policies=SYSTEMS if given.systems else None, units=list(trials), trials=list(trials.values()), out=out,
+        progress=teller(), say=say,
+    )  # fmt: skip
+    if given.systems:
+        text = f"{by_policy(arena, both_cell)}\n\n{caption(arena)}"
+        print(text)
+        if not given.quick:
+            page = SYSTEMS_PAGE.read_text(encoding="utf-8")
+            SYSTEMS_PAGE.write_text(marked(page, "arena", text), encoding="utf-8")
+        return 0
     parts = parts_of(arena)
     if not given.quick:
         parts["headline"] = headline(arena)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import typer
 
+import safebandit as sb
 from safebandit.cli import app
 from safebandit.cli.flags import RULES
 
@@ -15,15 +18,16 @@ VALUES = {
     "--data-missing-risk": "drop", "--seed": "1", "--workers": "1", "--dask": "local", "--out": "out",
     "--prior": "ordered", "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
     "--design": "dose.toml", "--policy": "docb", "--pending-cap": "2", "--lost": "harm", "--title": "Doses",
-    "--ids": "P-[0-9]", "--units": "9", "--add": "c",
+    "--ids": "P-[0-9]", "--units": "9", "--add": "c", "--trials": "9", "--most": "9",
+    "--safe-set": "risk <= 0.3",
 }  # fmt: skip
 MEANS, NAMED, DATA = "--mu --nu", "--instance", "--data"
 # What is given, and which flags it refuses.
 REFUSED = {
     "simulate": {
         "study.toml": f"{NAMED} --mu --nu --correlation --arms --risks {DATA} --columns --missing-risk --alpha "
-        "--allow-infeasible",
-        NAMED: f"--mu --nu --correlation --arms --risks {DATA} --columns --missing-risk --allow-infeasible",
+        "--allow-infeasible --safe-set",
+        NAMED: f"--safe-set --mu --nu --correlation --arms --risks {DATA} --columns --missing-risk --allow-infeasible",
         f"{MEANS} --alpha": f"{NAMED} {DATA} --columns --missing-risk",
         f"{DATA} --alpha": f"{NAMED} --mu --nu --correlation --arms",
         "": "--nu --correlation --arms --risks --columns --missing-risk --alpha --allow-infeasible",
@@ -36,7 +40,12 @@ REFUSED = {
         "": "--nu --correlation --risks --columns --missing-risk",
     },
     "arena": {"--list": "--seed --workers --dask --out --json"},
-    "paper": {"--list": "--seed --workers --dask --out"},
+    "paper": {
+        "--list": "--seed --workers --dask --out --until-decided",
+        "--trials": "--quick --until-decided",
+        "--until-decided": "--quick",
+        "": "--most",
+    },
     "trial new t": {
         "--design": "--alpha --risks --policy --pending-cap --delay --lost --title --ids --units",
     },
@@ -104,6 +113,28 @@ def test_a_flag_that_can_be_used_is_used(tmp_path, command):
     done = command("simulate", *data[:-1], "--columns", "arm=dose", "--missing-risk", "drop", cwd=tmp_path)
     said = "past.csv: 3 rows, separated by semicolons, with decimal commas, 1 without a risk dropped (a: 1)"
     assert said in done.out
+
+
+def test_a_safe_set_says_which_arms_are_safe(tmp_path, command):
+    small = ["--policy", "docb", "--horizon", "20", "--trials", "2", "--json"]
+    means = ["--mu", ".3,.5,.7", "--nu", ".05,.15,.35", "--nu", ".05,.1,.25"]
+    found = {}
+    for bound in (".5", ".3", "1"):
+        done = command("simulate", *means, "--safe-set", f"risk1 + risk2 <= {bound}", *small)
+        found[bound] = sb.Instance.from_dict(json.loads(done.out)["instance"])
+    assert [instance.best_arm for instance in found.values()] == [1, 1, 2]
+    assert found[".3"].safe_set == "risk1 + risk2 <= .3"
+    # A named problem keeps its alpha, and its arms are safe by the set.
+    named = command("simulate", "--instance", "drug-trial", "--safe-set", "risk <= .17", *small)
+    document = json.loads(named.out)["instance"]
+    assert (document["alpha"], document["safe_set"]) == (0.21, "risk <= .17")
+    for text, why in (
+        ("risk1 <= .01", "no arm has mean risks in the safe set"),
+        (" ", "--safe-set must be half-spaces"),
+    ):
+        wrong = command("simulate", *means, "--safe-set", text, *small)
+        assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)
+        assert why in wrong.err
 
 
 def test_in_a_study_file_the_remedy_is_a_key(tmp_path, command):

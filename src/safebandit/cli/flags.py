@@ -51,8 +51,10 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         _OF_DATA,
         Needs(("risks",), (("mu",), ("data",))),
         Needs(("alpha",), (("instance",), ("mu",), ("data",))),
+        # The usual policies look at alpha alone.
+        Needs(("safe_set",), tuple((source, "policy") for source in ("instance", "mu", "data"))),
         # A named problem has a safe arm at its own alpha.
-        Needs(("allow_infeasible",), (("mu",), ("data",), ("instance", "alpha"))),
+        Needs(("allow_infeasible",), (("mu",), ("data",), ("instance", "alpha"), ("instance", "safe_set"))),
     ),
     "bounds": (*_SOURCES, _OF_MEANS, Needs(("risks",), (("mu",),))),
     "recommend": (
@@ -65,7 +67,14 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     ),
     "identify": (*_SOURCES, _OF_MEANS, _OF_DATA, Needs(("risks",), (("mu",), ("data",)))),
     "arena": (_ONLY_LISTED,),
-    "paper": (_ONLY_LISTED,),
+    "paper": (
+        _ONLY_LISTED,
+        Without(("until_decided",), ("list_only",)),
+        Without(("quick", "until_decided"), ("trials",)),
+        # It begins with the paper's trials.
+        Without(("quick",), ("until_decided",)),
+        Needs(("most",), (("until_decided",),)),
+    ),
     "design run": (
         *_OF_TEXTS,
         Needs(("add", "question"), (("file",), ("out",))),

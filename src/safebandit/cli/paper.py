@@ -10,7 +10,7 @@ import typer
 from safebandit.cli.executor import Dask, Workers, chosen_executor
 
 if TYPE_CHECKING:
-    from safebandit.studies.paper.claims import Judgement
+    from safebandit.studies.paper.looks import Judgement
 
 
 def paper(
@@ -18,6 +18,16 @@ def paper(
         list[str] | None, typer.Argument(help="Figures such as fig2 fig6; all if none is named.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Trials of every simulation; saved ones are extended.  [default: as in the paper]"),
+    ] = None,
+    until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="Double the trials behind undecided claims until they are decided.")
+    ] = False,
+    most: Annotated[
+        int | None, typer.Option(help="Where --until-decided gives up: trials of a simulation.  [default: 10000]")
+    ] = None,
     list_only: Annotated[
         bool, typer.Option("--list", help="Say what there is and how many rounds each takes.")
     ] = False,
@@ -28,15 +38,18 @@ def paper(
 ) -> int:
     """Reproduce the paper: its simulations at full settings, its figures, its claims put to the test, one report."""
     from safebandit.cli.show import progress_bar, say
-    from safebandit.studies.paper.reproduce import chosen_figures, reproduce
+    from safebandit.studies.paper.reproduce import MOST, chosen_figures, reproduce
 
     if list_only:
-        _print_list(chosen_figures(figures or []), quick)
+        _print_list(chosen_figures(figures or []), quick, trials)
         return 0
     folder = out or Path("results") / ("paper-quick" if quick else "paper")
     try:
         with progress_bar() as progress, chosen_executor(dask, workers) as where:
-            made = reproduce(figures or [], out=folder, seed=seed, quick=quick, **where, progress=progress, say=say)
+            made = reproduce(
+                figures or [], out=folder, seed=seed, quick=quick, trials=trials, until_decided=until_decided,
+                most=MOST if most is None else most, **where, progress=progress, say=say,
+            )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo(f"interrupted: what was finished is in {folder / 'runs'}, and the same command goes on", err=True)
         return 130
@@ -44,26 +57,30 @@ def paper(
     for name, (rounds, speed) in made.speeds.items():
         typer.echo(f"{name:6} {rounds:>11,} rounds, {speed:>10,.0f} per second of one core")
     typer.echo(f"report: {made.report}")
+    if made.interrupted:
+        typer.echo("interrupted: the report is of the last look, and the same command goes on", err=True)
+        return 130
     return 0
 
 
-def _print_list(names: list[str], quick: bool) -> None:
+def _print_list(names: list[str], quick: bool, trials: int | None) -> None:
     from rich.table import Table
 
     from safebandit.cli.show import console
     from safebandit.studies.paper.figures import FIGURES
-    from safebandit.studies.paper.reproduce import QUICK, needed_runs
+    from safebandit.studies.paper.reproduce import asked_trials, needed_runs
     from safebandit.studies.paper.runs import RUNS
 
-    share = QUICK if quick else 1.0
+    asked = asked_trials(needed_runs(names), quick=quick, trials=trials)
+    rounds_of = {run: RUNS[run].simulation(count).rounds for run, count in asked.items()}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading, justify in (("figure", "left"), ("what it shows", "left"), ("place", "left"), ("rounds", "right")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for name in names:
-        rounds = sum(RUNS[run].simulation(share).rounds for run in FIGURES[name].runs)
+        rounds = sum(rounds_of[run] for run in FIGURES[name].runs)
         table.add_row(name, FIGURES[name].title, FIGURES[name].place, f"{rounds:,}")
-    total = sum(RUNS[run].simulation(share).rounds for run in needed_runs(names))
-    table.add_row("", "all, simulations that figures share counted once, and ours for claims", "", f"{total:,}")
+    total = f"{sum(rounds_of.values()):,}"
+    table.add_row("", "all, simulations that figures share counted once, and ours for claims", "", total)
     console().print(table)
 
 
@@ -75,12 +92,13 @@ def _print_judgements(judgements: list[Judgement]) -> None:
 
     colours = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("verdict", "claim", "figure"):
+    for heading in ("verdict", "claim", "figure", "trials"):
         table.add_column(heading, overflow="fold")
     for judgement in judgements:
         verdict = judgement.verdict
         figures = ", ".join(name[3:] for name in judgement.claim.figures)
-        table.add_row(Text(verdict, colours[verdict]), judgement.claim.says, figures)
+        trials = " to ".join(f"{count:,}" for count in sorted(set(judgement.trials.values())))
+        table.add_row(Text(verdict, colours[verdict]), judgement.claim.says, figures, trials)
     screen = console()
     screen.print(table)
     counts = [f"{sum(j.verdict == verdict for j in judgements)} {verdict}" for verdict in colours]

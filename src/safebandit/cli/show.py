@@ -77,12 +77,12 @@ def progress_bar() -> Iterator[Tell]:
 
 
 def _lines() -> Tell:
-    said = {"tenths": -1}
+    said = {"tenths": -1, "total": -1}
 
     def tell(step: Step) -> None:
         tenths = 10 * step.done // step.total
-        if tenths > said["tenths"]:
-            said["tenths"] = tenths
+        if tenths > said["tenths"] or step.total != said["total"]:
+            said.update(tenths=tenths, total=step.total)
             typer.echo(f"{10 * tenths:3d} % of {step.total:,} rounds ({step.what})", err=True)
 
     return tell

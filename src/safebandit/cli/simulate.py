@@ -38,6 +38,13 @@ def simulate(
         str | None, typer.Option(help="Rows of the data without a risk: refuse, drop or worst.  [default: refuse]")
     ] = None,
     alpha: Annotated[str | None, typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")] = None,
+    safe_set: Annotated[
+        str | None,
+        typer.Option(
+            help="Half-spaces in which the mean risks of a safe arm lie: 'risk1 + risk2 <= 0.5'.  "
+            "[default: every risk at most its alpha]"
+        ),
+    ] = None,
     allow_infeasible: Annotated[bool, typer.Option(help="Accept that no arm has mean risk <= alpha.")] = False,
     policy: Annotated[
         list[str] | None,
@@ -72,7 +79,9 @@ def simulate(
     given = {key: value for key, value in settings.items() if value is not None}
     problem: dict[str, Any] = {"instance": instance, "mu": mu, "nu": nu or None, "correlation": correlation}
     problem |= {"arms": arms, "risks": risks, "data": data, "columns": columns, "missing_risk": missing_risk}
-    problem |= {"alpha": alpha, "allow_infeasible": allow_infeasible}
+    # Where nothing else says what is tolerated, the safe set does.
+    tolerated = "1" if alpha is None and instance is None and safe_set is not None else alpha
+    problem |= {"alpha": tolerated, "safe_set": safe_set, "allow_infeasible": allow_infeasible}
     plan = _from_file(study, given) if study is not None else _from_flags(given, problem)
     chunks = None if out is None else out / "chunks"
     try:

@@ -126,6 +126,13 @@ def instance_from_entry(entry: Any, alpha: AnyAlpha | None = None, folder: Path 
     entry = dict(entry)
     if alpha is not None:
         entry["alpha"] = alpha
+    if "safe_set" in entry:
+        # Whether an arm is safe is for the set to say, not for alpha.
+        safe_set, allowed = str(entry.pop("safe_set")), bool(entry.get("allow_infeasible"))
+        if not safe_set.strip():
+            raise StudyError('safe_set must be half-spaces such as "risk1 + risk2 <= 0.5", got none; leave it out')
+        made = instance_from_entry({**entry, "allow_infeasible": True}, None, folder)
+        return replace(made.with_safe_set(safe_set), allow_infeasible=allowed)
     if "data" in entry:
         _check_keys("an instance from data", entry, OF_DATA)
         if "alpha" not in entry:

@@ -8,6 +8,7 @@ them alone can tell. What holds is a bet: if the mean of numbers in [low, high] 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -105,17 +106,32 @@ def wide_ratio(mine: Numbers, base: Numbers, most: float, confidence: float) -> 
 
 def median_interval(values: Numbers, confidence: float) -> tuple[float, float]:
     """The order statistics between which the median lies, whatever the law; infinite where there are too few."""
+    return quantile_interval(values, 0.5, confidence)
+
+
+def quantile_interval(values: Numbers, level: float, confidence: float) -> tuple[float, float]:
+    """The order statistics between which a quantile lies, whatever the law; an end is infinite where it needs more.
+
+    At least `level` of the law is at or below the quantile q, and at most `level` is below it. So the r-th smallest of
+    n numbers is above q with a chance of at most P(Bin(n, level) < r), and below it with at most P(Bin(n, level) >= r).
+
+    >>> quantile_interval(np.arange(1.0, 101.0), 0.5, 0.95)
+    (40.0, 61.0)
+    """
+    chance, count = (1.0 - confidence) / 2.0, len(values)
+    ordered = np.sort(values)
+    low = _largest_rank(chance, count, level)
+    high = count + 1 - _largest_rank(chance, count, 1.0 - level)
+    return (float(ordered[low - 1]) if low >= 1 else -math.inf, float(ordered[high - 1]) if high <= count else math.inf)
+
+
+@functools.cache
+def _largest_rank(chance: float, count: int, level: float) -> int:
+    """The largest rank r with P(Bin(count, level) < r) <= chance."""
     from scipy.stats import binom
 
-    count = len(values)
-    # The largest rank r with P(Bin(n, 1/2) < r) <= (1 - confidence) / 2.
-    rank = int(binom.ppf((1.0 - confidence) / 2.0, count, 0.5))
-    if binom.cdf(rank, count, 0.5) <= (1.0 - confidence) / 2.0:
-        rank += 1
-    if rank < 1:
-        return -math.inf, math.inf
-    ordered = np.sort(values)
-    return float(ordered[rank - 1]), float(ordered[count - rank])
+    rank = int(binom.ppf(chance, count, level))
+    return rank + 1 if binom.cdf(rank, count, level) <= chance else rank
 
 
 def _highest_mean(values: Numbers, high: float, chance: float) -> float:

@@ -39,16 +39,22 @@ def play_or_load(
     *,
     seed: int,
     saved: SavedResults,
+    longer: bool = False,
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Play what is not saved, and save it; after Ctrl-C the result says that it was interrupted."""
+    """Play what is not saved, and save it; after Ctrl-C the result says that it was interrupted.
+
+    Of a saved result with more trials than are wanted the first are used, or all of them where `longer` ones may be.
+    """
     _, instance, policies, horizon, trials, checkpoints = wanted
     # A class from outside may have changed since, and nobody could tell: it is always played.
     texts = {label: policy for label, policy in policies.items() if isinstance(policy, str) and _is_ours(policy)}
     asked = Specification(instance, texts, horizon, seed, np.array(checkpoints, np.int64))
     before = saved.load(wanted.name, asked, trials)
+    if longer and before is not None:
+        trials = max(trials, before.trials)
     known = {} if before is None else before.specification.policies
     found = [label for label, text in texts.items() if known.get(label) == text]
     missing = {label: policy for label, policy in policies.items() if label not in found}

@@ -1,19 +1,20 @@
-"""How a claim is judged: an estimate with a 95 % interval over the trials, against a range fixed beforehand."""
+"""How a claim is judged: numbers with intervals over the trials, each against a range fixed beforehand."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safebandit.core.arms import Numbers
 from safebandit.simulation.results import Result
+from safebandit.simulation.tails import median_interval, why_wide
+from safebandit.studies.paper import intervals
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
-RESAMPLES = 2_000
+ANY = math.inf
 # Near 1 for linear growth, 0.41 for a square root, below 0.1 for a logarithm at these horizons.
 LINEAR_FROM = 0.7
 
@@ -21,7 +22,7 @@ LINEAR_FROM = 0.7
 class Part(NamedTuple):
     """One number that bears on a claim: its estimate, its interval, the range it should lie in, and the verdict.
 
-    An exact one is computed, not simulated.
+    An exact one is computed, not simulated. `caution` says why an interval may cover too little.
     """
 
     label: str
@@ -31,6 +32,7 @@ class Part(NamedTuple):
     least: float
     most: float
     exact: bool = False
+    caution: str = ""
 
     @property
     def verdict(self) -> str:
@@ -47,56 +49,80 @@ def combined(parts: Sequence[Part]) -> str:
 
 
 def exact(label: str, value: float, least: float, most: float) -> Part:
-    """A number without uncertainty."""
+    """A number that is computed, and has no uncertainty."""
     return Part(label, float(value), float(value), float(value), least, most, exact=True)
 
 
-def mean(label: str, values: Numbers, least: float = -math.inf, most: float = math.inf) -> Part:
-    """A mean over trials, or a mean of paired differences."""
-    reach = 1.96 * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    middle = float(np.mean(values))
-    return Part(label, middle, middle - reach, middle + reach, least, most)
+class Evidence(NamedTuple):
+    """Numbers of trials with their intervals, at one confidence."""
 
+    confidence: float = 0.95
 
-def share(label: str, hits: NDArray[np.bool_], least: float, most: float) -> Part:
-    """A share of the trials, with Clopper and Pearson's exact interval: rare events need no normal law."""
-    from scipy.stats import beta
+    def mean(self, label: str, values: Numbers, least: float, most: float) -> Part:
+        """A mean over trials, or a mean of paired differences."""
+        low, high = intervals.of_mean(values, self.confidence)
+        return Part(label, float(values.mean()), low, high, least, most, caution=why_wide(values, near=False))
 
-    count, trials = int(np.sum(hits)), len(hits)
-    low = float(beta.ppf(0.025, count, trials - count + 1)) if count > 0 else 0.0
-    high = float(beta.ppf(0.975, count + 1, trials - count)) if count < trials else 1.0
-    return Part(label, count / trials, low, high, least, most)
+    def ratio(
+        self, label: str, above: Numbers, below: Numbers, least: float, most: float, *, paired: bool = True
+    ) -> Part:
+        """A ratio of two means."""
+        low, high = intervals.of_ratio(above, below, self.confidence, paired=paired)
+        ratio = float(above.mean() / below.mean())
+        caution = why_wide(above - ratio * below if paired else above, near=False)
+        return Part(label, ratio, low, high, least, most, caution=caution)
 
+    def growth(self, label: str, result: Result, policy: str, metric: str, least: float, most: float) -> Part:
+        """The mean slope in the second half of the rounds, as a multiple of that in the first half."""
+        times = result.specification.checkpoints
+        half = int(np.argmin(abs(times - times[-1] / 2)))
+        first, last = result.curve(policy, metric)[:, [half, -1]].T
+        late = (last - first) / float(times[-1] - times[half])
+        return self.ratio(label, late, first / float(times[half]), least, most)
 
-def bootstrap(
-    label: str,
-    samples: Sequence[Numbers],
-    statistic: Callable[..., float],
-    least: float,
-    most: float,
-    *,
-    paired: bool = True,
-) -> Part:
-    """Any statistic of trials (rows of each sample), by resampling them; paired samples are resampled together."""
-    # By hand: scipy.stats.bootstrap resamples numbers, and a trial here may be a row of several.
-    rng = np.random.default_rng(20_230_101)
-    draws = np.empty(RESAMPLES)
-    for b in range(RESAMPLES):
-        rows = rng.integers(len(samples[0]), size=len(samples[0]))
-        picked = [s[rows if paired else rng.integers(len(s), size=len(s))] for s in samples]
-        draws[b] = statistic(*picked)
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return Part(label, float(statistic(*samples)), float(low), float(high), least, most)
+    def spread(self, label: str, above: Numbers, below: Numbers, least: float, most: float) -> Part:
+        """A ratio of two standard deviations: the root of that of the mean squared deviations."""
+        squares = self.ratio(label, (above - above.mean()) ** 2, (below - below.mean()) ** 2, least, most)
+        estimate, low, high = (math.sqrt(max(0.0, value)) for value in squares[1:4])
+        return squares._replace(estimate=estimate, low=low, high=high)
 
+    def quantiles(
+        self, label: str, above: Sequence[Numbers], below: Sequence[Numbers], least: float, most: float, level: float
+    ) -> Part:
+        """A ratio of quantiles; of several pairs the geometric mean of their ratios."""
+        weights = [1.0 / len(above)] * len(above) + [-1.0 / len(below)] * len(below)
+        in_logs = self.log_quantiles(label, [*above, *below], weights, least, most, level)
+        estimate, low, high = (math.exp(value) for value in in_logs[1:4])
+        return in_logs._replace(estimate=estimate, low=low, high=high)
 
-def growth(label: str, result: Result, policy: str, metric: str, least: float, most: float) -> Part:
-    """The mean slope in the second half of the rounds, as a multiple of that in the first half."""
-    times = result.specification.checkpoints
-    half = int(np.argmin(abs(times - times[-1] / 2)))
-    ends = result.curve(policy, metric)[:, [half, -1]]
+    def log_quantiles(
+        self,
+        label: str,
+        samples: Sequence[Numbers],
+        weights: Sequence[float],
+        least: float,
+        most: float,
+        level: float = 0.5,
+    ) -> Part:
+        """A weighted sum of the logarithms of quantiles, such as a slope; samples are paired by trial."""
+        low, high = intervals.of_log_quantiles(samples, weights, level, self.confidence)
+        estimate = float(np.dot(weights, [np.log(np.quantile(sample, level)) for sample in samples]))
+        return Part(label, estimate, low, high, least, most)
 
-    def ratio(sample: Numbers) -> float:
-        first, last = sample.mean(axis=0)
-        return float((last - first) / (times[-1] - times[half]) / (first / times[half]))
+    def outliers(self, label: str, values: Numbers, medians: float, least: float, most: float) -> Part:
+        """The chance that a trial is above so many medians; the median, not known either, takes half of the error."""
+        confidence = (1.0 + self.confidence) / 2.0
+        ends = median_interval(values, confidence)
+        few, seen, many = (
+            int((values > medians * bound).sum()) for bound in (ends[1], float(np.median(values)), ends[0])
+        )
+        low = intervals.of_share(few, len(values), confidence)[0]
+        high = intervals.of_share(many, len(values), confidence)[1]
+        return Part(label, seen / len(values), low, high, least, most)
 
-    return bootstrap(label, [ends], ratio, least, most)
+    def straightness(self, label: str, rows: Numbers, least: float, most: float) -> Part:
+        """The share of the variance of the columns' means that a straight line through them explains."""
+        low, high = intervals.of_straightness(rows, self.confidence)
+        estimate = float(np.corrcoef(np.arange(rows.shape[1]), rows.mean(axis=0))[0, 1]) ** 2
+        squares = sorted((low * low, high * high))
+        return Part(label, estimate, 0.0 if low < 0.0 < high else squares[0], squares[1], least, most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,10 +45,11 @@ class PaperRun:
         """The problem itself."""
         return instance_by_name(self.instance_name, self.alpha)
 
-    def simulation(self, share: float = 1.0) -> Simulation:
-        """What is simulated, at a share of the paper's trials."""
-        trials, times = max(2, round(self.trials * share)), checkpoint_times("linear", self.horizon).tolist()
-        return Simulation(self.name, self.instance, name_policies(self.policies), self.horizon, trials, times)
+    def simulation(self, trials: int | None = None) -> Simulation:
+        """What is simulated, with the paper's trials or so many."""
+        times = checkpoint_times("linear", self.horizon).tolist()
+        policies = name_policies(self.policies)
+        return Simulation(self.name, self.instance, policies, self.horizon, trials or self.trials, times)
 
 
 def _runs() -> dict[str, PaperRun]:
@@ -76,27 +78,29 @@ RUNS = _runs()
 
 
 def play(
-    names: list[str],
+    trials: Mapping[str, int],
     *,
     folder: Path,
     seed: int,
-    share: float = 1.0,
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> dict[str, Result]:
-    """Play the named runs, or load what an earlier call saved; Ctrl-C keeps what is finished for the next time.
+    """Play so many trials of each run, or load what an earlier call saved; Ctrl-C keeps what is finished.
 
-    `say` is told of saved runs that other sources made, or that are of another seed: these are played again.
+    A saved run that is shorter is extended; one that is longer is used as it is. `say` is told of saved runs that
+    other sources made, or that are of another seed: these are played again.
     """
-    wanted = [RUNS[name].simulation(share) for name in names]
+    wanted = [RUNS[name].simulation(count) for name, count in trials.items()]
     saved = SavedResults(folder, say)
     done, total = 0, sum(one.rounds for one in wanted)
     results = {}
     for one in wanted:
         tell = part_of(progress, done, total)
-        result = play_or_load(one, seed=seed, saved=saved, workers=workers, executor=executor, progress=tell)
+        result = play_or_load(
+            one, seed=seed, saved=saved, longer=True, workers=workers, executor=executor, progress=tell
+        )
         if result.interrupted:
             raise KeyboardInterrupt
         results[one.name] = result
