@@ -64,7 +64,7 @@ def _drawn(first: int, d: int) -> int:
 
 @inlined
 def log_growth(own: Any, first: int, d: int) -> float:
-    """log det(V / ridge)."""
+    """Log det(V / ridge)."""
     return number(own, first + d * d + 4 * d)
 
 
@@ -141,7 +141,7 @@ def _solve_back(own: Any, first: int, d: int, right: int, to: int) -> None:
 
 @inlined
 def predicted(own: Any, first: int, d: int, features: Any, row: int) -> float:
-    """x' theta, the mean outcome of a unit by the coefficients."""
+    """X' theta, the mean outcome of a unit by the coefficients."""
     total = 0.0
     for i in range(d):
         total += at(features, row * d + i).value * number(own, _coefficients(first, d) + i)
@@ -150,7 +150,7 @@ def predicted(own: Any, first: int, d: int, features: Any, row: int) -> float:
 
 @inlined
 def predicted_by_draw(own: Any, first: int, d: int, features: Any, row: int) -> float:
-    """x' theta~, the mean outcome of a unit by the coefficients of the last draw."""
+    """X' theta~, the mean outcome of a unit by the coefficients of the last draw."""
     total = 0.0
     for i in range(d):
         total += at(features, row * d + i).value * number(own, _drawn(first, d) + i)
