@@ -126,15 +126,16 @@ def linear_doses() -> Instance:
 
 @named_instance
 def dose_by_patient() -> Instance:
-    """Five doses whose efficacy and toxicity depend on age and weight: the best safe dose differs (made up)."""
+    """Eleven doses whose efficacy and toxicity depend on age and weight, as the best safe dose does (made up)."""
+    doses = [k / 10 for k in range(11)]
     return Instance.linear(
-        features=[[1.0, dose] for dose in (0.0, 0.25, 0.5, 0.75, 1.0)],
+        features=[[1.0, dose] for dose in doses],
         # Of 1, age and weight, by themselves and times the dose.
         reward=[0.2, 0.1, 0.0, 0.5, -0.2, 0.1],
         risk=[0.05, 0.1, 0.0, 0.3, 0.4, -0.2],
         alpha=0.3,
         contexts=["uniform", "uniform"],
-        arms=["none", "quarter", "half", "three quarters", "full"],
+        arms=[f"{dose:g} mg" for dose in doses],
         name="dose-by-patient",
     )
 
