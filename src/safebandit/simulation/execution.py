@@ -17,7 +17,7 @@ from safebandit.core.arms import SHARED, Counts, Features, Memory, Records
 from safebandit.core.contexts import ContextLaws, player_for
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import Costs, Trials, empty_trials, is_ours, kernels_for, memory_for
-from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
@@ -31,6 +31,8 @@ from safebandit.sources import sources
 CHUNK_ROUNDS = 500_000
 MAX_CHUNK_TRIALS = 1_000
 CHUNKS_PER_WORKER = 4
+# The numbers that policies keep for themselves in a chunk take at most 64 MB: those of matrices are many.
+CHUNK_NUMBERS = 2**23
 # How many chunks each worker may be ahead of the first that is not finished: they wait in memory.
 CHUNKS_AHEAD = 8
 # An executor's chunks may be ten times as long, a second: a task costs a cluster about a millisecond.
@@ -234,6 +236,7 @@ def _plan(workloads: Sequence[_Workload], workers: int, *, longer: int) -> _Plan
     tasks = []
     for workload in workloads:
         size = _chunk_trials(sum(map(len, workload.missing)), int(workload.job.checkpoints[-1]), workers, longer)
+        size = min(size, _fitting(workload.job))
         tasks += [_Task(workload, gap[i : i + size]) for gap in workload.missing for i in range(0, len(gap), size)]
     # One for every policy beside: the chunk that all others wait for is always among those handed out.
     return _Plan(sorted(tasks, key=lambda task: task.trials.start), CHUNKS_AHEAD * workers + len(workloads))
@@ -245,6 +248,11 @@ def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
     share = -(-trials // (CHUNKS_PER_WORKER * workers))
     least = 1 if longer == 1 else short
     return max(1, least, min(longer * MAX_CHUNK_TRIALS, longer * CHUNK_ROUNDS // horizon, share))
+
+
+def _fitting(job: Job) -> int:
+    """How many trials at once have room for the numbers that their policy keeps for itself."""
+    return max(1, CHUNK_NUMBERS // max(1, sizes(job.policy, len(job.costs.regret), len(job.limits)).trial))
 
 
 def _collect(

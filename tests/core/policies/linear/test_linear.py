@@ -179,6 +179,11 @@ def test_features_must_be_of_every_arm():
         driving.ready("linear", ["a", "b", "c"], (0.2,), features=Features(np.eye(2)))
 
 
+def test_too_many_coefficients_are_refused():
+    with pytest.raises(PolicyError, match="at most 1,000 coefficients, got 1,200; give arms fewer features"):
+        driving.ready("linear", ["a", "b"], (0.2,), features=Features(np.ones((2, 400)), context=2))
+
+
 def test_without_tolerated_risk_the_inflation_must_be_given():
     with pytest.raises(PolicyError, match="alpha is 0; give inflation="):
         driving.ready("safe-lts", ["a", "b"], (0.0,))

@@ -25,6 +25,8 @@ from safebandit.errors import PolicyError
 
 # Where an arm is asked for and there is none.
 NO_ARM = -1
+# A regression keeps the square of as many numbers.
+MOST_COEFFICIENTS = 1_000
 
 
 def features_of(setup: Setup) -> Features:
@@ -38,7 +40,12 @@ def features_of(setup: Setup) -> Features:
 def dimension_of(setup: Setup) -> int:
     """How many numbers an arm's features have for a unit, and so how many coefficients there are."""
     known = features_of(setup)
-    return int(known.arms.shape[1]) * (1 + known.context)
+    count = int(known.arms.shape[1]) * (1 + known.context)
+    if count > MOST_COEFFICIENTS:
+        raise PolicyError(
+            f"a linear policy has at most {MOST_COEFFICIENTS:,} coefficients, got {count:,}; give arms fewer features"
+        )
+    return count
 
 
 def longest_of(setup: Setup) -> float:
