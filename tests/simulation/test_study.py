@@ -68,6 +68,17 @@ def test_mistakes_are_said_in_one_line(change, error, words):
         assert word in message
 
 
+def test_contexts_are_found_beside_the_study(tmp_path):
+    (tmp_path / "patients.csv").write_text("age\n20\n60\n30\n")
+    (tmp_path / "study.toml").write_text(
+        'policies = ["linear"]\n[[instances]]\nkind = "linear"\nfeatures = [[1, 0], [1, 1]]\n'
+        'reward = [0.2, 0.1, 0.1, 0]\nrisk = [0.1, 0, 0.2, 0]\nalpha = 0.2\ncontexts = "patients.csv"\n'
+    )
+    (instance,) = Study.load(tmp_path / "study.toml").instances
+    assert instance.law.table.tolist() == [[0.0], [1.0], [0.25]]
+    assert sb.Instance.from_dict(instance.to_dict()).law.table.tolist() == [[0.0], [1.0], [0.25]]
+
+
 def test_a_file_that_is_not_toml(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text("horizon = = 3")
