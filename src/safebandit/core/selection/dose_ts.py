@@ -39,8 +39,8 @@ class TsDose(NamedTuple):
 
     def says(self, design: Any) -> str:  # noqa: ARG002
         return (
-            "At the end that arm is selected whose posterior mean of the risk is nearest to the target, among those that "
-            "were given and are not too toxic; of two that are as near, the lower one."
+            "At the end that arm is selected whose posterior mean of the risk is nearest to the target, among those "
+            "that were given and are not too toxic; of two that are as near, the lower one."
         )
 
     def why(self, arm: int, seen: Records, design: Any) -> str:

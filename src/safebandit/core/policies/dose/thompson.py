@@ -1,5 +1,5 @@
-"""Dose finding by Thompson sampling (Aziz, Kaufmann and Riviere 2021): risks are drawn, and the dose whose drawn risk is
-nearest to the target is given.
+"""Dose finding by Thompson sampling (Aziz, Kaufmann and Riviere 2021): risks are drawn, and the dose whose drawn risk
+is nearest to the target is given.
 
 Risks are independent, theta_k ~ Beta(1 + S_k, 1 + N_k - S_k), or follow a logistic model (see `logistic`), where u_k is
 the logit of the risk that is guessed of dose k. Admissible are doses whose risk is not above the target with a chance
@@ -79,7 +79,7 @@ class DoseTs(NamedTuple):
     def prepare(self, setup: Setup) -> DoseTs:
         """The policy with its parameters checked, its skeleton, and its model as a number."""
         target = read_target("target", self.target, setup)
-        model = read_choice("model", self.model, RiskModel, PolicyError) if isinstance(self.model, str) else self.model
+        model = read_choice("model", self.model, RiskModel, PolicyError)
         cutoff = float(read_number("cutoff", self.cutoff, float, PolicyError))
         if not 0 < cutoff <= 1:
             raise PolicyError(f"cutoff must be above 0 and at most 1 (1: no dose is too toxic), got {cutoff:g}")
