@@ -19,14 +19,15 @@ PAGE = DOCS / "doses-within-arms.md"
 SEED, TRIALS = 1, 2_000
 # Arm 0 has the steepest reward and the steepest risk; arm 1 is best at a safe dose.
 LINES = sb.DosedInstance.linear([0.8, 0.6, 0.3], [0.9, 0.4, 0.5], alpha=0.3)
+# The best arm is the last, because the first is answered before anything is known.
 CURVES = sb.DosedInstance(
-    ("emax:bottom=0,top=0.9,half=0.3", "linear:low=0,high=0.5", "logistic:low=0.02,high=0.6"),
-    ("logistic:low=0.02,high=0.9", "linear:low=0,high=0.4", "logistic:low=0.01,high=0.35"),
+    ("linear:low=0,high=0.5", "logistic:low=0.02,high=0.6", "emax:bottom=0,top=0.9,half=0.3"),
+    ("linear:low=0,high=0.4", "logistic:low=0.01,high=0.35", "logistic:low=0.02,high=0.9"),
     alpha=0.3,
 )
 UNITS = (1_000, 10_000, 100_000, 1_000_000)
 SYSTEMS = ("safe-linear", "safe-linear:parts=1", "safe-monotonic", "safe-monotonic:tolerance=0.05", "uniform")
-GAPS = (0.4, 0.3, 0.2, 0.1)
+GAPS = (0.4, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.00625)
 HEAD = (
     "system", "units", "wrong arm, %", "unsafe answer, %", "any unsafe dose, %", "promise broken, %", "units used",
     "on unsafe doses, %", "regret per unit", "ended, %",
@@ -54,12 +55,12 @@ def told(found: sb.DoseStudy) -> str:
 
 
 def by_gap(trials: int) -> str:
-    """How many units Safe-Linear uses where the second best arm falls short by a gap: about as 1 / gap^2."""
+    """How many units Safe-Linear uses where the second best arm falls short by a gap."""
     rows = []
     for gap in GAPS:
-        instance = sb.DosedInstance.linear([0.6, 0.6 - gap], [0.3, 0.3], alpha=0.3)
+        instance = sb.DosedInstance.linear([0.6 - gap, 0.6], [0.3, 0.3], alpha=0.3)
         point = sb.identify_doses(
-            instance, systems="safe-linear", units=10_000_000, trials=trials, seed=SEED
+            instance, systems="safe-linear", units=10**9, trials=trials, seed=SEED
         ).points[0]  # fmt: skip
         used = point.used
         rows.append(
