@@ -2,6 +2,7 @@
 
 python tools/measure_designs.py          as the page has it
 python tools/measure_designs.py --quick  a tenth of the trials, to see that it runs; nothing is written
+python tools/measure_designs.py doses    one of the tables alone: compared, doses or published
 """
 
 from __future__ import annotations
@@ -34,6 +35,22 @@ SCENARIOS = {
     "highest best, all safe": ((0.1, 0.2, 0.3, 0.45, 0.6), (0.03, 0.06, 0.1, 0.15, 0.2)),
     "none is safe": ((0.2, 0.3, 0.4, 0.5, 0.6), (0.5, 0.6, 0.7, 0.75, 0.8)),
     "none has a benefit": ((0.05, 0.05, 0.05, 0.05, 0.05), (0.05, 0.1, 0.15, 0.2, 0.25)),
+}
+# Dose finding: six doses of which one has a risk near the target of .3, or none.
+FINDING = {
+    "dose-ts, logistic": "dose-ts:target=.3,units=36",
+    "dose-ts, independent": "dose-ts:target=.3,units=36,model=independent",
+    "dose-ts, logistic, any dose": "dose-ts:target=.3,units=36,cutoff=1,skips=true",
+    "dose-ts, independent, any dose": "dose-ts:target=.3,units=36,model=independent,cutoff=1,skips=true",
+    "CRM": "crm:target=.3,cohort=3,units=36",
+    "BOIN": "boin:target=.3,cohort=3,units=36",
+    "mTPI": "mtpi:target=.3,cohort=3,units=36",
+}
+RISKS = {
+    "fourth dose on target": (0.05, 0.12, 0.2, 0.3, 0.45, 0.6),
+    "second dose on target": (0.12, 0.3, 0.44, 0.55, 0.65, 0.75),
+    "highest dose on target": (0.01, 0.03, 0.06, 0.12, 0.2, 0.3),
+    "none is safe": (0.5, 0.58, 0.66, 0.74, 0.8, 0.85),
 }
 SHOWN = {"best selected": "best selected, %", "unsafe selected": "unsafe selected, %", "none selected": "none, %"}
 MEANS = {"unsafe units": "unsafe units", "all harms": "harms", "size": "units"}
@@ -73,13 +90,42 @@ def compared(found: Characteristics) -> str:
     return "\n\n".join(parts)
 
 
+def found_doses(trials: int) -> str:
+    """Every dose-finding design on every scenario: what it selects, and what that costs."""
+    scenarios = [Scenario(name, nu=nu) for name, nu in RISKS.items()]
+    found = operating_characteristics(FINDING, scenarios, trials=trials, seed=SEED, workers=1)
+    parts = []
+    for name, nu in RISKS.items():
+        rows = []
+        for design in FINDING:
+            cell = found.of(design, name).cell
+            keys = [*(Key("selected", str(k)) for k in range(len(nu))), Key("none selected")]
+            shares = [f"{100 * estimate(cell, key).value:.1f}" for key in keys]
+            means = [estimate(cell, Key(key)) for key in MEANS]
+            rows.append([design, *shares, *(f"{each.value:.2f} ± {each.se:.2f}" for each in means)])
+        doses = [f"{risk:g}" for risk in nu]
+        parts.append(
+            f"**{name}** (selected, % of trials, by risk)\n\n"
+            + table(["design", *doses, "none", *MEANS.values()], rows)
+        )
+    return "\n\n".join(parts)
+
+
+def compared_scenarios(trials: int) -> str:
+    """Ours beside designs with two outcomes."""
+    scenarios = [Scenario(name, mu=mu, nu=nu) for name, (mu, nu) in SCENARIOS.items()]
+    return compared(operating_characteristics(DESIGNS, scenarios, trials=trials, seed=SEED, workers=1))
+
+
+TABLES = {"compared": compared_scenarios, "doses": found_doses, "published": published}
+
+
 def main() -> None:
     """Measure, and write the page."""
     quick = "--quick" in sys.argv[1:]
     trials = TRIALS // 10 if quick else TRIALS
-    scenarios = [Scenario(name, mu=mu, nu=nu) for name, (mu, nu) in SCENARIOS.items()]
-    found = operating_characteristics(DESIGNS, scenarios, trials=trials, seed=SEED, workers=1)
-    written = {"compared": compared(found), "published": published(trials)}
+    asked = [each for each in sys.argv[1:] if each in TABLES] or [*TABLES]
+    written = {name: TABLES[name](trials) for name in asked}
     if quick:
         print("\n\n".join(written.values()))
         return

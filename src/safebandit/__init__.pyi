@@ -145,6 +145,7 @@ from .errors import StudyError as StudyError
 from .errors import TrialError as TrialError
 from .problems import Instance as Instance
 from .problems import instance_by_name as instance_by_name
+from .problems.dosed import DosedInstance as DosedInstance
 from .problems.drawn import random_scenarios as random_scenarios
 from .problems.scenario import Scenario as Scenario
 from .problems.theory import bounds_of as bounds_of
@@ -163,6 +164,8 @@ from .studies.designs.results import Characteristics as Characteristics
 from .studies.designs.run import operating_characteristics as operating_characteristics
 from .studies.designs.tune import Tuning as Tuning
 from .studies.designs.tune import tune as tune
+from .studies.doses import DoseStudy as DoseStudy
+from .studies.doses import identify_doses as identify_doses
 from .studies.identify import Identification as Identification
 from .studies.identify import identify as identify
 from .studies.recommend import Recommendation as Recommendation

@@ -38,7 +38,7 @@ def examples(kinds):
 
 
 STOPPING = examples(stopping_rules())
-SELECTION = {name: rule for name, rule in examples(selection_rules()).items() if name != "crm-dose"}
+SELECTION = {name: rule for name, rule in examples(selection_rules()).items() if name not in ("crm-dose", "ts-dose")}
 
 
 def test_rules_are_found_by_name():

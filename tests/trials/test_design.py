@@ -153,6 +153,8 @@ TEXTS = [
     "crm:target=0.3,cohort=1,guess=2",
     "crm:target=0.3,skeleton=0.1 0.2 0.3 0.4 0.5",
     "mtpi:target=0.25",
+    "dose-ts:target=0.3",
+    "dose-ts:target=0.3,model=independent,cutoff=1.0,skips=true",
     "rar:units=400",
     "rar:units=400,inferiority=none,superiority=none",
     "rar:units=200,soften=0.5,control=0,control_share=0.4,looks=50,burn_in=30,inferiority=none,alpha=0.3",

@@ -8,7 +8,7 @@ from safebandit.trials.design import Design
 
 # Values of the parameters that have no default, and policies that a rule goes with.
 NEEDED = {"harms": 10, "share": 0.5, "units": 12, "width": 0.2}
-POLICIES = {"crm-dose": "crm", "three-plus-three-dose": "three-plus-three"}
+POLICIES = {"crm-dose": "crm", "ts-dose": "dose-ts:model=independent", "three-plus-three-dose": "three-plus-three"}
 
 
 def ours(kinds):

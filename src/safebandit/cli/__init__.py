@@ -13,6 +13,7 @@ from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies, rules
 from safebandit.cli.db import db_app
 from safebandit.cli.design import design_app
+from safebandit.cli.doses import doses
 from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.identify import identify
 from safebandit.cli.key import key
@@ -38,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    simulate, show, extend, rerun, recommend, identify, bounds, paper, arena, policies, rules, instances, serve,
+    simulate, show, extend, rerun, recommend, identify, doses, bounds, paper, arena, policies, rules, instances, serve,
 ):  # fmt: skip
     app.command(cls=Command)(command)
 app.add_typer(design_app, name="design")

@@ -13,26 +13,28 @@ from safebandit.core.naming import call_by_name, read_number
 from safebandit.errors import InstanceError
 from safebandit.problems.limits import check_unit, is_listed
 
-# From all doses, in order, to their means.
-Curve = Callable[[Numbers], Numbers]
+# From doses to their means, of a range from the lowest dose to the highest.
+Curve = Callable[[Any, float, float], Any]
 
 
 def flat(value: float) -> Curve:
     """Every dose has the same mean."""
     level = check_unit("value", value)
-    return lambda doses: np.full(len(doses), level)
+    return lambda doses, *_: level + 0.0 * doses
 
 
 def linear(low: float, high: float) -> Curve:
     """A straight line from `low` at the lowest dose to `high` at the highest."""
     first, last = check_unit("low", low), check_unit("high", high)
-    return lambda doses: first + (last - first) * _shares(doses)
+    return lambda doses, lowest, highest: first + (last - first) * _shares(doses, lowest, highest)
 
 
 def logistic(low: float, high: float) -> Curve:
     """log(p / (1 - p)) is a straight line in the dose: p is `low` at the lowest dose and `high` at the highest."""
     first, last = _logit("low", low), _logit("high", high)
-    return lambda doses: 1.0 / (1.0 + np.exp(-first - (last - first) * _shares(doses)))
+    return lambda doses, lowest, highest: (
+        1.0 / (1.0 + np.exp(-first - (last - first) * _shares(doses, lowest, highest)))
+    )
 
 
 def emax(bottom: float, top: float, half: float) -> Curve:
@@ -40,7 +42,7 @@ def emax(bottom: float, top: float, half: float) -> Curve:
     base, most = check_unit("bottom", bottom), check_unit("top", top)
     if not half > 0.0:
         raise InstanceError(f"half must be a dose above 0, got {half}")
-    return lambda doses: base + (most - base) * doses / (doses + half)
+    return lambda doses, *_: base + (most - base) * doses / (doses + half)
 
 
 CURVES: dict[str, Callable[..., Curve]] = {"flat": flat, "linear": linear, "logistic": logistic, "emax": emax}
@@ -58,7 +60,8 @@ def read_curve(key: str, given: Any, arms: int, doses: Sequence[float] | None = 
         return list(given)
     curve: Curve = call_by_name(given, CURVES, "curve", InstanceError)
     # Rounded, so that 0.1 + (0.4 - 0.1) / 3 is 0.2.
-    means: list[float] = curve(_read_doses(doses, arms)).round(12).tolist()
+    read = _read_doses(doses, arms)
+    means: list[float] = curve(read, read[0], read[-1]).round(12).tolist()
     return means
 
 
@@ -73,9 +76,9 @@ def _read_doses(doses: Any, arms: int) -> Numbers:
     return np.array(read)
 
 
-def _shares(doses: Numbers) -> Numbers:
+def _shares(doses: Any, lowest: float, highest: float) -> Any:
     """How far each dose lies on the way from the lowest to the highest."""
-    return (doses - doses[0]) / max(doses[-1] - doses[0], 1e-300)
+    return (doses - lowest) / max(highest - lowest, 1e-300)
 
 
 def _logit(key: str, value: Any) -> float:

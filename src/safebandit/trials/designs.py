@@ -15,6 +15,7 @@ from safebandit.core.policies import policy_from_text
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, suggest
 from safebandit.trials.design import Design
+from safebandit.trials.dose_ts_design import dose_ts
 from safebandit.trials.exploring_designs import md_apt, md_sar, md_ucbe, tf_lucb
 
 Arms: TypeAlias = Sequence[str] | int
@@ -208,8 +209,8 @@ def safe(
     )  # fmt: skip
 
 
-for _exploring in (md_apt, md_ucbe, md_sar, tf_lucb):
-    named_design(_exploring)
+for _elsewhere in (dose_ts, md_apt, md_ucbe, md_sar, tf_lucb):
+    named_design(_elsewhere)
 
 
 def design_from_text(

@@ -21,7 +21,7 @@ from safebandit.core.policies.catalogue import (
 )
 from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
 from safebandit.core.policies.conservative import Conservative
-from safebandit.core.policies.dose import Boin, Boin12, Crm, Mtpi, ThreePlusThree, Tpi
+from safebandit.core.policies.dose import Boin, Boin12, Crm, DoseTs, Mtpi, RiskModel, ThreePlusThree, Tpi
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.exploring import MdApt, MdSar, MdUcbe, TfLucb
@@ -57,6 +57,7 @@ __all__ = [
     "Conservative",
     "Crm",
     "Decision",
+    "DoseTs",
     "Doss",
     "DoublyOptimistic",
     "EqualRandomisation",
@@ -72,6 +73,7 @@ __all__ = [
     "Policy",
     "PolicyMixture",
     "ResponseAdaptive",
+    "RiskModel",
     "SafeLts",
     "SafeLucb",
     "Setup",

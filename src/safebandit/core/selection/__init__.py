@@ -2,6 +2,7 @@
 
 from safebandit.core.selection.best_safe import BestSafe
 from safebandit.core.selection.crm import CrmDose
+from safebandit.core.selection.dose_ts import TsDose
 from safebandit.core.selection.interface import NONE_SELECTED, select
 from safebandit.core.selection.nothing import Nothing
 from safebandit.core.selection.probability import BestProbability
@@ -11,5 +12,5 @@ from safebandit.core.selection.top_feasible import TopFeasible
 
 __all__ = [
     "NONE_SELECTED", "BestProbability", "BestSafe", "CrmDose", "Isotonic", "Nothing", "ThreePlusThreeDose",
-    "TopFeasible", "Utility", "select",
+    "TopFeasible", "TsDose", "Utility", "select",
 ]  # fmt: skip

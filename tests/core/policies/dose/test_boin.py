@@ -130,7 +130,7 @@ def test_bad_parameters_are_refused(text, rule):
         Stand(text, DOSES, 0.3)
 
 
-@pytest.mark.parametrize("text", ["boin", "boin12:wanted=0.2", "mtpi", "tpi", "crm", "three-plus-three"])
+@pytest.mark.parametrize("text", ["boin", "boin12:wanted=0.2", "mtpi", "tpi", "crm", "dose-ts", "three-plus-three"])
 def test_dose_finding_is_about_one_risk(text):
     with pytest.raises(PolicyError, match="one risk, got 2"):
         driving.ready(text, ["a", "b"], (0.3, 0.2))

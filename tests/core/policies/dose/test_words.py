@@ -34,6 +34,7 @@ CASES = {
     "mtpi": ([(0, 0), (1, 0)], 'escalate from "mid": unit probability mass 2.734 to escalate, 1.379'),
     "tpi": ([(0, 0), (1, 2)], 'de-escalate from "mid": posterior mass'),
     "crm": ([(0, 0)], 'escalate from "low": by the model the risk of "high", '),
+    "dose-ts:model=independent": ([(0, 0), (1, 0)], 'de-escalate from "mid": the risk drawn of "low", '),
     "three-plus-three": ([(0, 0), (1, 1)], 'stay from "mid": 1 harm of 3 units there'),
 }
 
@@ -50,6 +51,7 @@ def test_a_step_says_what_it_follows_from(text):
 EXCLUDED = {
     "boin:target=0.25": "is above 0.25 with a chance of 0.9961, more than 0.95",
     "mtpi": "is above 0.3 with a chance of 0.9919, more than 0.95",
+    "dose-ts:model=independent": "is above 0.3 with a chance of 0.9919, more than 0.95",
     "three-plus-three": "had 3 harms",
 }
 

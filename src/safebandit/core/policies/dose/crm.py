@@ -67,14 +67,8 @@ class Crm(NamedTuple):
 
     def prepare(self, setup: Setup) -> Crm:
         """The policy with its parameters checked, and its skeleton."""
-        target, doses = read_target("target", self.target, setup), len(setup.arms)
-        halfwidth = read_share("halfwidth", self.halfwidth, min(target, 1 - target))
-        middle = (doses + 1) // 2
-        guess = int(read_number("guess", middle if self.guess is None else self.guess, int, PolicyError))
-        if not 1 <= guess <= doses:
-            raise PolicyError(f"guess must be a dose from 1 to {doses}, got {guess}")
-        given = self.skeleton
-        skeleton = skeleton_of(halfwidth, target, guess, doses) if given is None else _read_skeleton(given, doses)
+        target = read_target("target", self.target, setup)
+        skeleton, halfwidth, guess = read_guesses(self, target, len(setup.arms))
         return Crm(target, skeleton, halfwidth, guess, read_positive("variance", self.variance))
 
     def why(self, decision: Decision, arm: int) -> str:
@@ -103,6 +97,18 @@ def skeleton_of(halfwidth: float, target: float, guess: int, doses: int) -> Numb
     ratio = math.log(target + halfwidth) / math.log(target - halfwidth)
     skeleton: Numbers = np.exp(math.log(target) * ratio ** (np.arange(1, doses + 1) - guess))
     return skeleton
+
+
+def read_guesses(policy: Any, target: float, doses: int) -> tuple[Numbers, float, int]:
+    """The skeleton, the half-width and the guessed dose of a policy that has such fields, checked."""
+    halfwidth = read_share("halfwidth", policy.halfwidth, min(target, 1 - target))
+    middle = (doses + 1) // 2
+    guess = int(read_number("guess", middle if policy.guess is None else policy.guess, int, PolicyError))
+    if not 1 <= guess <= doses:
+        raise PolicyError(f"guess must be a dose from 1 to {doses}, got {guess}")
+    given = policy.skeleton
+    skeleton = skeleton_of(halfwidth, target, guess, doses) if given is None else _read_skeleton(given, doses)
+    return skeleton, halfwidth, guess
 
 
 def _read_skeleton(given: Any, doses: int) -> Numbers:
