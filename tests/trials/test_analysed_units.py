@@ -17,7 +17,7 @@ ARMS = ["placebo", "=drug"]
 
 def played(ask, tell, give_up, void, correct):
     """Seven units, told late and out of order, corrected, given up and voided."""
-    arms = {id: ask(id).arm for id in "abcdefg"}
+    arms = {unit: ask(unit).arm for unit in "abcdefg"}
     tell("c", reward=1, risk=0)
     tell("a", reward=0.5)
     tell("b", reward=0, risk=1)
@@ -32,7 +32,7 @@ def played(ask, tell, give_up, void, correct):
 def expected(arms):
     nan = math.nan
     return (
-        [arms[id] for id in "abcdfg"],
+        [arms[unit] for unit in "abcdfg"],
         [0.5, 0, 1, nan, nan, nan],
         [1, 1, 1, 1, 0, nan],
     )
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path):
     trial = sb.Trial(ARMS, alpha=0.3, policy="docb", seed=3)
     with pytest.raises(sb.TrialError, match=r'^the control must be an arm, got "drug"; did you mean "=drug"\?'):
         read_control(from_trial(trial), "drug")
-    with pytest.raises(sb.TrialError, match="^a trial says its own alpha; leave it out$"):
+    with pytest.raises(sb.TrialError, match=r"^a trial says its own alpha; leave it out$"):
         read_units(trial, alpha=0.2)
     for rows, message in (
         ({"risk": [0]}, 'the table has no column "arm"'),

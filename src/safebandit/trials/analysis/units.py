@@ -222,7 +222,7 @@ def _numbers(table: Table, column: str) -> Numbers:
     found = read_numbers(cells)
     wrong = (found.isna() & ~are_missing(cells)).to_numpy()
     if column != "round":
-        wrong |= (found.notna() & ~found.between(0.0, 1.0)).to_numpy()
+        wrong = wrong | (found.notna() & ~found.between(0.0, 1.0)).to_numpy()
     if wrong.any():
         row = int(wrong.argmax())
         rule = "be a number" if column == "round" else "lie in [0, 1]"
