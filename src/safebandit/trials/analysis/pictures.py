@@ -22,8 +22,9 @@ def picture(found: Analysis) -> Figure:
         rows = [each for each in found.estimates if each.endpoint == endpoint]
         draw_lines(axis, {each.arm: _line(each) for each in rows})
         if rows[0].limit is not None:
-            axis.axhline(rows[0].limit, color="black", linestyle=":", linewidth=1.0)
+            axis.axhline(rows[0].limit, color="black", linestyle=":", linewidth=1.0, label="the risk's limit")
         axis.set(xlabel="known outcomes of the arm", ylabel=endpoint, ylim=(0.0, 1.0), xscale="log")
+        axis.xaxis.set_major_formatter("{x:,.0f}")
     legend_below(figure, axes)
     sure = f"{100 * found.confidence:g} % confidence sequences ({found.sequence.words})"
     figure.suptitle(f"{found.trial}, {found.units:,} units; outlined: {sure}", fontsize=10)
