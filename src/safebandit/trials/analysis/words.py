@@ -33,7 +33,8 @@ def _estimate(each: Estimate, kind: Kind) -> str:
         return f"of {named} nothing is known yet, of {_count(each.units, 'unit')}"
     missing = ""
     if each.missing:
-        missing = f"; between {each.worst[0]:.3f} and {each.worst[1]:.3f} whatever the {each.missing:,} not known are"
+        more = _count(each.missing, "unit")
+        missing = f"; between {each.worst[0]:.3f} and {each.worst[1]:.3f} whatever it is for {more} more"
     return (
         f"{named} has the mean {each.mean:.3f} over {_count(each.known, 'unit')} and lies "
         f"{_ends(each.interval)} ({_sure(kind)}){missing}"
