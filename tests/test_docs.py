@@ -20,7 +20,10 @@ from safebandit.core.stopping import words as stopping_words
 from .core.states import States
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md", "docs/linear.md")
+PAGES = (
+    "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md", "docs/linear.md",
+    "docs/analysis.md",
+)  # fmt: skip
 LINKED = (
     *PAGES,
     "docs/rules.md",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from speed import analysis
 from speed.designs import DESIGNS
 from speed.kept import Run
 from speed.linear import GOAL as BY_FEATURES
@@ -88,6 +89,10 @@ def judge(run: Run) -> Iterator[Goal]:
     for name, spread in run.linear.items():
         what, wanted = f"{name}: rounds per second by features", f"at least {BY_FEATURES:,}"
         yield Goal(what, f"{spread.median:,.0f}", wanted, spread.median >= BY_FEATURES)
+    for name, spread in run.analysis.items():
+        about_it = run.settings["long_trial"] == analysis.UNITS
+        what, wanted = f"analysis of {analysis.UNITS:,} units: {name}", f"under {analysis.GOAL:g} s"
+        yield Goal(what, f"{spread.median:.3g} s", wanted, spread.median < analysis.GOAL if about_it else None)
     yield from _service(run)
 
 

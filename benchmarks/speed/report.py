@@ -42,9 +42,11 @@ def tables(run: Run, before: Run | None) -> Iterator[Table]:
     if run.limit and not (run.arms or run.horizons):
         rows = [(cell.instance, f"{cell.horizon:,}", _cost(cell), _quartiles_of_cost(cell)) for cell in run.limit]
         yield Table("The bare loop", ("instance", "T", "ns per round", "quartiles"), rows)
-    for figures, shown in (
-        (run.machine, _machine), (run.designs, _designs), (run.linear, _linear), (run.service, _service),
-    ):  # fmt: skip
+    parts = (
+        (run.machine, _machine), (run.designs, _designs), (run.linear, _linear), (run.analysis, _analysis),
+        (run.service, _service),
+    )  # fmt: skip
+    for figures, shown in parts:
         if figures:
             yield shown(run)
     if run.instructions:
@@ -114,6 +116,15 @@ def _linear(run: Run) -> Table:
     ]
     title = f"Rounds per second by features, K = {ARMS}, d = {FEATURES}, one core"
     return Table(title, ("policy", "median", "quartiles"), rows)
+
+
+def _analysis(run: Run) -> Table:
+    rows = [
+        (name, f"{spread.median:.3g} s", f"{spread.low:.3g} to {spread.high:.3g}")
+        for name, spread in run.analysis.items()
+    ]
+    title = f"Processor time to analyse {run.settings['long_trial']:,} units of 10 arms, compiling aside"
+    return Table(title, ("analysis", "median", "quartiles"), rows)
 
 
 def _service(run: Run) -> Table:
