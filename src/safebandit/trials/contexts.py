@@ -211,3 +211,16 @@ def check_coefficients(features: Features | None, arms: int) -> None:
             f"a policy that goes by features learns at most {MOST_COEFFICIENTS} coefficients, got {of_arm} x {width}; "
             "give arms fewer features, or units a shorter context"
         )
+
+
+def check_without_context(context: Any, features: Any) -> None:
+    """Refuse a design beside a context or features."""
+    for name, given in (("context", context), ("features", features)):
+        if given is not None and len(given) > 0:
+            raise TrialError(f"a trial by a design has no {name} yet, got {given!r}; create it without a design")
+
+
+def check_no_features(features: Sequence[Sequence[float]], new: Sequence[str]) -> None:
+    """Refuse new arms where arms have features: an amendment says none of theirs."""
+    if features and new:
+        raise TrialError(f"arms of this trial have features: {new[0]!r} cannot be added; create another trial with it")

@@ -113,9 +113,10 @@ class Engine:
         if context is not None:
             told = self.state.settings.read_context(f"unit {unit.id!r}", context)
             if list(told) != unit.context:
+                got = context_words(by_name(told, self.state.settings.context))
                 raise ConflictError(
-                    f"unit {unit.id!r} has its arm since event {unit.asked_at} by another context, got "
-                    f"{context_words(by_name(told, self.state.settings.context))}; ask without one for the arm that it has"
+                    f"unit {unit.id!r} has its arm since event {unit.asked_at} by another context, got {got}; ask "
+                    "without one for the arm that it has"
                 )
 
     def _unit(self, id: str | int) -> Unit:

@@ -19,6 +19,8 @@ from safebandit.trials.contexts import (
     AnyContext,
     Context,
     check_coefficients,
+    check_no_features,
+    check_without_context,
     features_for,
     read_context,
     read_declared,
@@ -50,7 +52,6 @@ from safebandit.trials.reading import (
     read_units,
 )
 from safebandit.trials.texts import check_text
-
 
 # In the log only where there are some.
 _SELDOM = ("ids", "design", "context", "features")
@@ -250,10 +251,7 @@ class Settings:
             if arm in self.active:
                 raise TrialError(f"the trial already has the arm {arm!r}; give a new arm another name")
         new = [arm for arm in add if arm not in self.withdrawn]
-        if new and self.features:
-            raise TrialError(
-                f"arms of this trial have features: {new[0]!r} cannot be added; create another trial with it"
-            )
+        check_no_features(self.features, new)
         check_different([*self.arms, *new])
         gone = [arm for arm in (*self.withdrawn, *withdraw) if arm not in add]
         if self.design is not None:
@@ -330,10 +328,3 @@ def read_settings(arms: Any = None, *, design: Any = None, seed: int | None = No
 
 
 _USUAL_LOST = {"lost": "harm"}
-
-
-def check_without_context(context: Any, features: Any) -> None:
-    """Refuse a design beside a context or features."""
-    for name, given in (("context", context), ("features", features)):
-        if given is not None and len(given) > 0:
-            raise TrialError(f"a trial by a design has no {name} yet, got {given!r}; create it without a design")

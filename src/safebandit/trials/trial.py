@@ -200,8 +200,8 @@ class Trial:
 
         Without an id it is a new unit, which gets the number of its round. While no arm can be given, because none is
         permissible (`held`) or all wait for outcomes (`waiting`), asking again changes nothing until something is told,
-        corrected, given up, voided or amended. Where the policy goes by the unit's `context` (numbers by name, or all in
-        order), that holds for this context: a unit of another one is decided anew.
+        corrected, given up, voided or amended. Where the policy goes by the unit's `context` (numbers by name, or all
+        in order), that holds for this context: a unit of another one is decided anew.
         """
         return self._engine.ready().ask(self._next_id() if id is None else id, context=context, actor=self.actor)
 
