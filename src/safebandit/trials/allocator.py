@@ -138,13 +138,22 @@ class Allocator:
         table[:] = np.nan
         counts = np.zeros(ANSWERS + len(self.arms), np.int64)
         rules = self._rules if conduct is None else conduct.packed()
-        k, none = self._kernels.decide(self.policy, rules, self.memory, t, 1, counts)
+        k, none = self._ask(rules, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
             int(k), bool(none), saw[:, PERMISSIBLE] == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
             self.arms, not np.isnan(saw[:, PERMISSIBLE]).all(),
         )  # fmt: skip
+
+    def _ask(self, rules: Any, t: int, draws: int, counts: Counts) -> tuple[int, bool]:
+        """Have the policy decide so many times. Its own numbers are made by outcomes alone: where it computes in their
+        room, they are as before.
+        """
+        own = self.memory.numbers.copy()
+        answer = self._kernels.decide(self.policy, rules, self.memory, t, draws, counts)
+        self.memory.numbers[:] = own
+        return answer
 
     def consider(
         self, t: int, *, aside: int | None = None, conduct: Conduct | None = None, context: Numbers | None = None
@@ -204,14 +213,14 @@ class Allocator:
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self.memory.table["value"]
         saw[:] = np.nan
-        _, none = self._kernels.decide(self.policy, self._rules, self.memory, t, 1, counts)
+        _, none = self._ask(self._rules, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
                 return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._kernels.decide(self.policy, self._rules, self.memory, t, CHANCE_DRAWS, counts)
+            self._ask(self._rules, t, CHANCE_DRAWS, counts)
             self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()

@@ -275,8 +275,8 @@ def rehearse(
     """
     if settings.context or settings.features:
         raise SimulationError(
-            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; rehearse one "
-            "without, or simulate its policy on a linear instance"
+            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
+            "simulate its policy on a linear instance"
         )
     truth = _truth(settings, mu, nu, instance)
     scenario = Expected(

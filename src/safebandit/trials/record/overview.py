@@ -44,8 +44,8 @@ class ArmOverview:
 
     An arm that was withdrawn has its number of plays only. Intervals are credible: the shortest that hold 95 % of the
     posterior from a uniform prior; the mean, which is the most plausible value then, lies in its interval. Propensities
-    are None where one of them is 1: it would tell which arm comes next. Where the policy goes by the unit's context, and
-    none is supposed, nothing is said of who is permissible: that is decided when a unit asks.
+    are None where one of them is 1: it would tell which arm comes next. Where the policy goes by the unit's context,
+    and none is supposed, nothing is said of who is permissible: that is decided when a unit asks.
     """
 
     arm: str
