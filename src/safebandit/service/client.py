@@ -217,7 +217,8 @@ def _plain_context(context: AnyContext) -> Any:
 
 def _explain_now(seen: Mapping[str, Any]) -> Explained:
     why = (
-        seen["holding"]
+        (seen["by_context"] and "which arm a unit gets is decided when it asks, by its context")
+        or seen["holding"]
         or seen["waiting"]
         or (seen["stopped"] and f"the trial has stopped, by the rule {seen['stopped']['rule']}")
         or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"

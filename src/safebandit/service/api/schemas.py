@@ -278,6 +278,12 @@ class OverviewAnswer(Answer):
     ids: str
     context: Annotated[list[str], Field(description="Numbers that a unit asks with, and their ranges.")]
     features: Annotated[dict[str, list[float]] | None, Field(description="Numbers of every arm, if it has some.")]
+    by_context: Annotated[
+        bool,
+        Field(
+            description="What is decided depends on the unit's context: holding and waiting are of the last that asked."
+        ),
+    ]
     units: int
     voided: int
     pending: int

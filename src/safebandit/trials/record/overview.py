@@ -80,7 +80,8 @@ class Expectation:
 @dataclass(frozen=True)
 class Overview:
     """A trial at a glance; `holding` says why no arm is permissible at present, `waiting` that those which are wait for
-    outcomes. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
+    outcomes; where what is decided depends on the unit's context (`by_context`), they say that of the last unit that
+    asked. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
     `progress` says how far it is, and `stopped` and `selected` what it came to.
     """
 
@@ -98,6 +99,7 @@ class Overview:
     ids: str
     context: list[str]
     features: dict[str, list[float]] | None
+    by_context: bool
     units: int
     voided: int
     pending: int
@@ -167,6 +169,7 @@ def _overview(
         ids=settings.ids,
         context=list(settings.context),
         features=dict(zip(settings.arms, map(list, settings.features), strict=True)) if settings.features else None,
+        by_context=allocator.context > 0,
         units=state.units,
         voided=sum(state.voided.values()),
         pending=state.waiting,
