@@ -178,7 +178,10 @@ class TrialLine(Answer):
     status: str
     units: int
     pending: int
-    holding: Annotated[bool, Field(description="No arm is permissible.")]
+    holding: Annotated[
+        bool,
+        Field(description="No arm is permissible; of the last unit that asked, where that depends on its context."),
+    ]
     waiting: Annotated[bool, Field(description="All arms that may be given wait for outcomes.")]
 
 
