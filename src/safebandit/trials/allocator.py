@@ -113,20 +113,20 @@ class Allocator:
         self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits, features)
         # How many numbers of a context the policy goes by: none where it goes by no features.
         by_features = features is not None and getattr(self.policy, "by_features", False)
-        self.context = features.context if features is not None and by_features else 0
+        self.context_size = features.context if features is not None and by_features else 0
         self._kernels.begin(self.policy, self.memory)
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
     def _meet(self, context: Numbers | None) -> None:
         """Set the features of every arm for the unit in question."""
-        if self.context:
+        if self.context_size:
             meet_unit(self.memory.features, self.memory.arm_features, self._read_context(context))
 
     def _read_context(self, context: Numbers | None) -> Numbers:
-        if context is None or len(context) != self.context:
+        if context is None or len(context) != self.context_size:
             raise TrialError(
-                f"this policy goes by the unit's context of {self.context} numbers, got "
+                f"this policy goes by the unit's context of {self.context_size} numbers, got "
                 f"{'none' if context is None else len(context)}; give context="
             )
         return np.asarray(context, float)
@@ -244,7 +244,7 @@ class Allocator:
         """Count what is new of a play of arm k, the one of round t, given what was known of it before; of one that is
         `lost` nothing more is waited for.
         """
-        contexts = self._read_context(context)[None] if self.context else no_contexts(1)
+        contexts = self._read_context(context)[None] if self.context_size else no_contexts(1)
         told, before = (
             np.array([[math.nan if value is None else value for value in part]]).view(CELL) for part in (news, known)
         )  # fmt: skip
@@ -260,7 +260,7 @@ class Allocator:
         course["given"], course["last"] = given.arms.sum(), given.last
         course["cohort"], course["cohort_from"] = given.cohort, given.cohort_from
         # Contexts are kept whatever the policy; one that does not go by them has no room for them.
-        self._learn(told if self.context else told._replace(contexts=no_contexts(len(told.arms))))
+        self._learn(told if self.context_size else told._replace(contexts=no_contexts(len(told.arms))))
 
     def _learn(self, told: Told) -> None:
         self._kernels.learn(self.policy, self._rules, self.memory, told)

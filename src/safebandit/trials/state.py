@@ -76,7 +76,7 @@ class TrialState:
         another draw, and no new evidence. The last contexts are remembered, not all, so that a long hold does not make
         the state long.
         """
-        return self.standing.get(_key(context)) if self.allocator.context else self.stands_at
+        return self.standing.get(_key(context)) if self.allocator.context_size else self.stands_at
 
     def apply(self, event: Event, store: Store) -> None:
         """Do what the event says was done; the decision itself is not made again."""
@@ -146,7 +146,7 @@ class TrialState:
                 self._void(number, unit, store)
 
     def _stand(self, number: int, context: Mapping[str, float] | None) -> None:
-        if context is not None and self.allocator.context:
+        if context is not None and self.allocator.context_size:
             self.standing[_key(self.settings.read_context("a unit", context))] = number
             if len(self.standing) > MOST_STANDING:
                 del self.standing[min(self.standing, key=lambda key: self.standing[key])]

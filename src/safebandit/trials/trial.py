@@ -258,7 +258,7 @@ class Trial:
         Where the policy goes by the unit's context, it is needed, as `ask` takes it.
         """
         state, settings = self._engine.state, self.settings
-        needed = context is not None or self._allocator.context > 0
+        needed = context is not None or self._allocator.context_size > 0
         told = settings.read_context("an explanation", context) if needed else ()
         now, stands_at = self._allocator.position, state.stands_for(told)
         if stands_at is not None:

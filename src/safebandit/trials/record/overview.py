@@ -169,7 +169,7 @@ def _overview(
         ids=settings.ids,
         context=list(settings.context),
         features=dict(zip(settings.arms, map(list, settings.features), strict=True)) if settings.features else None,
-        by_context=allocator.context > 0,
+        by_context=allocator.context_size > 0,
         units=state.units,
         voided=sum(state.voided.values()),
         pending=state.waiting,
@@ -192,7 +192,7 @@ def _judged(
     """What the policy says of every arm, the chances as far as they are told, and how those are known."""
     allocator = state.allocator
     nothing: tuple[float | None, ...] = (None,) * len(allocator.arms)
-    if allocator.context and context is None:
+    if allocator.context_size and context is None:
         return None, nothing, BY_CONTEXT
     chances = allocator.chances(state.round, state.decisions + 1, context=context)
     decision = allocator.judge(state.round, aside=state.decisions + 1, context=context)
@@ -276,7 +276,7 @@ def _expected(state: TrialState, arms: list[ArmOverview]) -> list[Expectation]:
     seen = [arm for arm in arms if arm.active]
     # Theory speaks of one best arm for all units.
     if (
-        state.allocator.context
+        state.allocator.context_size
         or state.units < FIRST_HORIZON
         or any(arm.mean_reward is None or None in arm.mean_risk for arm in seen)
     ):
