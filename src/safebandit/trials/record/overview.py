@@ -5,7 +5,7 @@ and why, what theory expects; never which arm the next unit gets.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,9 +97,6 @@ class Overview:
     pending_cap: int
     lost: str
     ids: str
-    context: list[str]
-    features: dict[str, list[float]] | None
-    by_context: bool
     units: int
     voided: int
     pending: int
@@ -113,6 +110,9 @@ class Overview:
     progress: dict[str, Any] | None = None
     stopped: dict[str, Any] | None = None
     selected: str | None = None
+    context: list[str] = field(default_factory=list)
+    features: dict[str, list[float]] | None = None
+    by_context: bool = False
 
     @property
     def rounds(self) -> int:
