@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from speed.designs import DESIGNS
 from speed.kept import Run
+from speed.linear import GOAL as BY_FEATURES
 from speed.sweeps import Cell
 
 # Rounds per second as a share of the bare loop's, at least: the drug trial, over GOAL_HORIZON rounds.
@@ -84,6 +85,9 @@ def judge(run: Run) -> Iterator[Goal]:
     for name, spread in run.designs.items():
         most, spent = DESIGNS[name].goal, spread.median
         yield Goal(f"10,000 trials: {name}", f"{spent:.3g} s", f"under {most:g} s", spent < most)
+    for name, spread in run.linear.items():
+        what, wanted = f"{name}: rounds per second by features", f"at least {BY_FEATURES:,}"
+        yield Goal(what, f"{spread.median:,.0f}", wanted, spread.median >= BY_FEATURES)
     yield from _service(run)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from speed.designs import DESIGNS
 from speed.goals import GOAL_HORIZON, MACHINE, SHARES, as_share, judge
 from speed.kept import Change, Run, changes, common_change
+from speed.linear import ARMS, FEATURES
 from speed.sweeps import BARE, Cell
 from speed.tables import Table
 
@@ -41,12 +42,11 @@ def tables(run: Run, before: Run | None) -> Iterator[Table]:
     if run.limit and not (run.arms or run.horizons):
         rows = [(cell.instance, f"{cell.horizon:,}", _cost(cell), _quartiles_of_cost(cell)) for cell in run.limit]
         yield Table("The bare loop", ("instance", "T", "ns per round", "quartiles"), rows)
-    if run.machine:
-        yield _machine(run)
-    if run.designs:
-        yield _designs(run)
-    if run.service:
-        yield _service(run)
+    for figures, shown in (
+        (run.machine, _machine), (run.designs, _designs), (run.linear, _linear), (run.service, _service),
+    ):  # fmt: skip
+        if figures:
+            yield shown(run)
     if run.instructions:
         counts = [(name, f"{count:,.0f}") for name, count in run.instructions.items()]
         yield Table(f"Instructions per round, drug trial, T = {GOAL_HORIZON:,}", ("policy", "instructions"), counts)
@@ -105,6 +105,15 @@ def _designs(run: Run) -> Table:
     ]
     title = "Processor time of 10,000 simulated trials, compiling aside"
     return Table(title, ("design", "median", "quartiles", "R on such a machine"), rows)
+
+
+def _linear(run: Run) -> Table:
+    rows = [
+        (name, f"{spread.median:,.0f}", f"{spread.low:,.0f} to {spread.high:,.0f}")
+        for name, spread in run.linear.items()
+    ]
+    title = f"Rounds per second by features, K = {ARMS}, d = {FEATURES}, one core"
+    return Table(title, ("policy", "median", "quartiles"), rows)
 
 
 def _service(run: Run) -> Table:

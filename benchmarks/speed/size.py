@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from safebandit.core.policies import policy_from_text
 from safebandit.core.policies.catalogue import POLICIES
 
-# For long simulations and many arms; what a unit of `safe-ids` costs is a figure of its own.
-LONG = tuple(name for name in POLICIES if name != "safe-ids")
+# For long simulations and many arms; what a unit of `safe-ids` costs is a figure of its own, and so is what a round of
+# those costs that go by features.
+LONG = tuple(
+    name for name in POLICIES if name != "safe-ids" and not getattr(policy_from_text(name), "by_features", False)
+)
 # A database, and how many workers serve it.
 SERVICES = (("SQLite", 1), ("SQLite", 2), ("PostgreSQL", 1), ("PostgreSQL", 2))
 

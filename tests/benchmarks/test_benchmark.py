@@ -23,6 +23,7 @@ from speed.designs import DESIGNS
 from speed.goals import MACHINE, as_share, judge
 from speed.kept import Run, changes, previous, read
 from speed.limit import BareLoop, played_arms
+from speed.linear import LINEAR
 from speed.problems import SEED, drug_trial, many_arms
 from speed.size import FULL, QUICK, TINY
 from speed.spread import Spread
@@ -63,6 +64,7 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert len(run.growth) == 2
     assert set(run.machine) == set(MACHINE)
     assert set(run.designs) == set(DESIGNS)
+    assert set(run.linear) == set(LINEAR)
     for ending in (".txt", ".png", ".svg"):
         assert (tmp_path / f"bench-tiny{ending}").stat().st_size > 1_000
     assert done.stdout.startswith((tmp_path / "bench-tiny.txt").read_text(encoding="utf-8"))

@@ -27,9 +27,9 @@ FALSE_ALARM = 1e-4
 OWN = QUANTITY.fields["own"][1] // 8
 
 
-def ready(policy, arms, limits, when_none="least_risky", risks=None):
+def ready(policy, arms, limits, when_none="least_risky", risks=None, features=None):
     policy = policy_from_text(policy) if isinstance(policy, str) else policy
-    return prepare(policy, Setup(arms, limits, when_none, risks))
+    return prepare(policy, Setup(arms, limits, when_none, risks, features=features))
 
 
 # One unit after the other, however many are pending.
@@ -39,13 +39,16 @@ CONDUCT = plain_conduct(pending_cap=2**62).packed()
 class Bench:
     """A policy and the memory of one trial: it decides by its definition, and writes its table."""
 
-    def __init__(self, policy, count, alpha=0.3, *, seed=0, when_none="least_risky", arms=None, risks=None):
+    def __init__(
+        self, policy, count, alpha=0.3, *, seed=0, when_none="least_risky", arms=None, risks=None, features=None
+    ):
         self.limits = alpha if isinstance(alpha, tuple) else (float(alpha),)
         names = arms or [f"arm {k}" for k in range(count)]
-        self.policy = ready(policy, names, self.limits, when_none, [0.0] * count if risks is None else risks)
+        means = [0.0] * count if risks is None else risks
+        self.policy = ready(policy, names, self.limits, when_none, means, features)
         self.kernels = kernels_for(self.policy)
         streams = trial_streams(seed, 0, count)
-        self.memory = memory_for(self.policy, streams.keys[None], streams.policy.copy(), self.limits)
+        self.memory = memory_for(self.policy, streams.keys[None], streams.policy.copy(), self.limits, features)
         self.unknown = np.full(1 + len(self.limits), math.nan)
         self.begin()
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.arms import Counts, Numbers
+from safebandit.core.arms import Counts, Features, Numbers
 from safebandit.core.laws import draw
 from safebandit.core.safe_set_texts import read_safe_set, with_numbers
 from safebandit.core.safe_sets import ROUNDING, check_of_risks
@@ -74,6 +74,9 @@ class Instance:
             raise InstanceError(f"names of arms must differ, got {', '.join(self.arms)}")
         if self.safe_set:
             check_of_risks(read_safe_set(self.safe_set, len(self.limits)))
+        self._check_feasible()
+
+    def _check_feasible(self) -> None:
         if not self.allow_infeasible and self.best_arm is None:
             raise InstanceError(self._why_infeasible())
 
@@ -145,6 +148,34 @@ class Instance:
         return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
 
     @staticmethod
+    def linear(
+        features: Sequence[Vector] | Numbers,
+        reward: Vector,
+        risk: Rows,
+        alpha: AnyAlpha,
+        *,
+        contexts: Any = None,
+        link: str = "linear",
+        arms: Sequence[str] | None = None,
+        name: str = "linear",
+        allow_infeasible: bool = False,
+        risks: Sequence[str] | None = None,
+    ) -> Instance:
+        """Bits whose means are linear in features z of the arms: mu = z'reward, nu = z'risk; linear policies know z.
+
+        With `contexts` every unit has numbers x of its own, and means are linear in z (x) (1, x), the products of each
+        feature with 1 and with each number of x: as many coefficients. They are drawn by a law for each number, such as
+        ["uniform", "uniform:0.2..0.8", "bits:0.3", "beta:2,5"], or resampled from a table of numbers in [0, 1], or from
+        the columns of a CSV file, each scaled by its range. With link="logistic" means are the logistic function of it.
+
+        >>> Instance.linear([[1, 0], [1, 1]], reward=[0.5, 0.2], risk=[0.1, 0.3], alpha=0.3).mu.tolist()
+        [0.5, 0.7]
+        """
+        recipe = {"kind": "linear", "features": features, "reward": reward, "risk": risk, "link": link}
+        recipe |= {} if contexts is None else {"contexts": contexts}
+        return Instance.from_recipe(recipe, alpha, arms=arms, name=name, allow_infeasible=allow_infeasible, risks=risks)
+
+    @staticmethod
     def from_data(
         data: Any,
         alpha: AnyAlpha,
@@ -194,7 +225,12 @@ class Instance:
         limits = plain_alpha(read_limits(alpha, len(nu)))
         of_risks = read_risk_names(risks, len(nu))
         means = nu[0] if len(nu) == 1 else nu
-        return Instance(law, mu, means, limits, names, name, {"kind": kind, **plain}, allow_infeasible, of_risks)
+        made = (law, mu, means, limits, names, name, {"kind": kind, **plain}, allow_infeasible, of_risks)
+        if "contexts" in plain:
+            from safebandit.problems.contextual import InContexts
+
+            return InContexts(*made)
+        return Instance(*made)
 
     def with_alpha(self, alpha: AnyAlpha) -> Instance:
         """An instance of these arms at another tolerated risk: one number for every risk, or one each."""
@@ -243,6 +279,19 @@ class Instance:
     def limits(self) -> tuple[float, ...]:
         """The tolerated mean of every risk."""
         return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+
+    @property
+    def in_contexts(self) -> bool:
+        """Whether every unit has a context, on which the means depend."""
+        return False
+
+    @cached_property
+    def features(self) -> Features | None:
+        """What linear policies know of arms and units; None where nothing is known."""
+        if "features" not in self.recipe:
+            return None
+        width = self.law.coefficients.shape[2] - 1 if self.in_contexts else 0
+        return Features(np.array(self.recipe["features"], float), width)
 
     @cached_property
     def risk_means(self) -> Numbers:

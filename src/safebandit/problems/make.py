@@ -12,6 +12,7 @@ from safebandit.core.arms import Numbers
 from safebandit.core.laws import Laws, beta_laws, bit_laws, point_laws
 from safebandit.errors import InstanceError
 from safebandit.problems.limits import check_unit, is_listed
+from safebandit.problems.linear import linear
 
 # The law, mu, the mean risks (a row per risk), and the parameters as JSON holds them.
 Made = tuple[Laws, Numbers, Numbers, dict[str, Any]]
@@ -171,4 +172,4 @@ def _finite_table(k: int, rows: Any) -> Numbers:
     return table
 
 
-KINDS: dict[str, Callable[..., Made]] = {"bernoulli": bernoulli, "beta": beta, "finite": finite}
+KINDS: dict[str, Callable[..., Any]] = {"bernoulli": bernoulli, "beta": beta, "finite": finite, "linear": linear}

@@ -28,14 +28,18 @@ def instance_by_name(text: str, alpha: AnyAlpha | None = None) -> Instance:
     return instance if alpha is None else instance.with_alpha(alpha)
 
 
-def as_instance(given: Instance | str) -> Instance:
-    """An instance, or the one of that name."""
+def as_instance(given: Instance | str, *, contexts: bool = False) -> Instance:
+    """An instance, or the one of that name; one with contexts only where they are looked at."""
     if isinstance(given, str):
-        return instance_by_name(given)
+        given = instance_by_name(given)
     if not isinstance(given, Instance):
         raise InstanceError(
             f"an instance is wanted, or the name of one such as 'drug-trial', got {type(given).__name__}; "
             "make one: Instance.bernoulli(mu=..., nu=..., alpha=...)"
+        )
+    if given.in_contexts and not contexts:
+        raise InstanceError(
+            f'the instance "{given.name}" has contexts, which only simulate looks at; take one without contexts'
         )
     return given
 
@@ -104,6 +108,36 @@ def bayes_schedules() -> Instance:
 def naive_sampling() -> Instance:
     """Where sampled risks fail; the paper varies alpha from 0.5 to 0.68 (appendix on naive sampling)."""
     return Instance.bernoulli(mu=[0.3, 0.5, 0.7], nu=[0.3, 0.5, 0.7], alpha=0.5, name="naive-sampling")
+
+
+@named_instance
+def linear_doses() -> Instance:
+    """Eleven doses whose efficacy and toxicity are linear in the dose; the best safe one is 0.5 (made up)."""
+    doses = [k / 10 for k in range(11)]
+    return Instance.linear(
+        features=[[1.0, dose] for dose in doses],
+        reward=[0.2, 0.6],
+        risk=[0.05, 0.5],
+        alpha=0.325,
+        arms=[f"{dose:g} mg" for dose in doses],
+        name="linear-doses",
+    )
+
+
+@named_instance
+def dose_by_patient() -> Instance:
+    """Eleven doses whose efficacy and toxicity depend on age and weight, as the best safe dose does (made up)."""
+    doses = [k / 10 for k in range(11)]
+    return Instance.linear(
+        features=[[1.0, dose] for dose in doses],
+        # Of 1, age and weight, by themselves and times the dose.
+        reward=[0.2, 0.1, 0.0, 0.5, -0.2, 0.1],
+        risk=[0.05, 0.1, 0.0, 0.3, 0.4, -0.2],
+        alpha=0.3,
+        contexts=["uniform", "uniform"],
+        arms=[f"{dose:g} mg" for dose in doses],
+        name="dose-by-patient",
+    )
 
 
 @named_instance

@@ -10,6 +10,7 @@ import numpy as np
 from safebandit.core.kernels import Trials
 from safebandit.errors import SimulationError
 from safebandit.problems import Instance
+from safebandit.simulation.listing import unsafe_of
 from safebandit.simulation.summaries import Summary, fields_of, pair_fields
 
 KEEP = ("trials", "summary")
@@ -53,7 +54,7 @@ class SummaryCollector:
     """Keeps a summary of each policy's trials; `before` are summaries of trials that there are already."""
 
     def __init__(self, instance: Instance, before: Mapping[str, Summary] | None = None) -> None:
-        self._unsafe = instance.unsafe_by_risk
+        self._unsafe = unsafe_of(instance)
         self._summaries = {label: summary.copy() for label, summary in (before or {}).items()}
         self.trials = next(iter(self._summaries.values())).trials if before else 0
 

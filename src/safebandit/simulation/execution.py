@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numba
 import numpy as np
 
-from safebandit.core.arms import SHARED, Counts, Memory, Records
+from safebandit.core.arms import SHARED, Counts, Features, Memory, Records
+from safebandit.core.contexts import ContextLaws, player_for
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import Costs, Trials, empty_trials, is_ours, kernels_for, memory_for
-from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
@@ -30,6 +31,8 @@ from safebandit.sources import sources
 CHUNK_ROUNDS = 500_000
 MAX_CHUNK_TRIALS = 1_000
 CHUNKS_PER_WORKER = 4
+# The numbers that policies keep for themselves in a chunk take at most 64 MB: those of matrices are many.
+CHUNK_NUMBERS = 2**23
 # How many chunks each worker may be ahead of the first that is not finished: they wait in memory.
 CHUNKS_AHEAD = 8
 # An executor's chunks may be ten times as long, a second: a task costs a cluster about a millisecond.
@@ -68,6 +71,7 @@ class Job(NamedTuple):
     stop: Counts
     sources: str
     formulas: Sequence[Formula]
+    features: Features | None = None
 
 
 class Resources(NamedTuple):
@@ -82,7 +86,8 @@ class Resources(NamedTuple):
 def ready_for(policy: Any, instance: Instance, horizon: int) -> Any:
     """A policy as the simulator plays it on an instance for so many rounds; an error says why it cannot."""
     chosen = policy_from_text(policy) if isinstance(policy, str) else policy
-    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", instance.nu, horizon, instance.mu))
+    means = instance.nu, horizon, instance.mu
+    return prepare(chosen, Setup(instance.arms, instance.limits, "least_risky", *means, instance.features))
 
 
 def run(
@@ -114,12 +119,18 @@ def run(
 def _job(label: str, policy: Any, specification: Specification, stop: Counts) -> Job:
     instance = specification.instance
     ready = ready_for(policy, instance, specification.horizon)
-    # A round without a play forgoes the best safe arm's reward.
-    costs = Costs(instance.costs, instance.unsafe, instance.best_mean)
     return Job(
-        label, ready, instance.law, instance.limits, costs, specification.checkpoints, specification.seed, stop,
-        sources(), [formula for kind in kinds_of(ready) for formula in formulas_to_send(kind)],
+        label, ready, instance.law, instance.limits, _costs(instance), specification.checkpoints, specification.seed,
+        stop, sources(), [formula for kind in kinds_of(ready) for formula in formulas_to_send(kind)], instance.features,
     )  # fmt: skip
+
+
+def _costs(instance: Instance) -> Costs:
+    """What plays cost; in contexts, which say that in every round, nothing."""
+    if instance.in_contexts:
+        return Costs(np.zeros(len(instance.arms)), np.zeros(len(instance.arms), bool), 0.0)
+    # A round without a play forgoes the best safe arm's reward.
+    return Costs(instance.costs, instance.unsafe, instance.best_mean)
 
 
 def kinds_of(value: Any) -> set[type]:
@@ -225,6 +236,7 @@ def _plan(workloads: Sequence[_Workload], workers: int, *, longer: int) -> _Plan
     tasks = []
     for workload in workloads:
         size = _chunk_trials(sum(map(len, workload.missing)), int(workload.job.checkpoints[-1]), workers, longer)
+        size = min(size, _fitting(workload.job))
         tasks += [_Task(workload, gap[i : i + size]) for gap in workload.missing for i in range(0, len(gap), size)]
     # One for every policy beside: the chunk that all others wait for is always among those handed out.
     return _Plan(sorted(tasks, key=lambda task: task.trials.start), CHUNKS_AHEAD * workers + len(workloads))
@@ -236,6 +248,11 @@ def _chunk_trials(trials: int, horizon: int, workers: int, longer: int) -> int:
     share = -(-trials // (CHUNKS_PER_WORKER * workers))
     least = 1 if longer == 1 else short
     return max(1, least, min(longer * MAX_CHUNK_TRIALS, longer * CHUNK_ROUNDS // horizon, share))
+
+
+def _fitting(job: Job) -> int:
+    """How many trials at once have room for the numbers that their policy keeps for itself."""
+    return max(1, CHUNK_NUMBERS // max(1, sizes(job.policy, len(job.costs.regret), len(job.limits)).trial))
 
 
 def _collect(
@@ -315,17 +332,26 @@ class _Room(NamedTuple):
 
 def _room(job: Job, trials: range) -> _Room:
     n, count = len(trials), len(job.costs.regret)
-    keys, outcomes, streams = np.zeros((n, count), np.uint64), np.zeros((n, count), STATE), np.zeros(n, STATE)
+    # Contexts have a stream of their own, behind those of the arms.
+    drawn = count + isinstance(job.law, ContextLaws)
+    keys, outcomes, streams = np.zeros((n, count), np.uint64), np.zeros((n, drawn), STATE), np.zeros(n, STATE)
     for i, trial in enumerate(trials):
-        random = trial_streams(job.seed, trial, count)
-        streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys
-    memory = memory_for(job.policy, keys, streams, job.limits)
+        random = trial_streams(job.seed, trial, drawn)
+        streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys[:count]
+    memory = memory_for(job.policy, keys, streams, job.limits, job.features)
     out = empty_trials(n, len(job.checkpoints), count, len(job.limits))
     kinds = notes_of(search_for(job.policy))
     return _Room(memory, np.zeros((n, count), kinds.work), np.zeros(n, kinds.notes), outcomes, out)
 
 
 def _play(job: Job, room: _Room) -> None:
+    if isinstance(job.law, ContextLaws):
+        by_features = bool(getattr(job.policy, "by_features", False))
+        player_for(job.policy)(
+            job.policy, search_for(job.policy), job.law, np.array(job.limits), by_features, job.checkpoints,
+            room.memory, room.work, room.notes, room.outcomes, room.out, job.stop,
+        )  # fmt: skip
+        return
     kernels_for(job.policy, job.law).play_trials(
         job.policy, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
         room.outcomes, room.out, job.stop,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.kernels import Trials
@@ -15,16 +16,13 @@ ROUNDS = ("none_permissible", "held")
 
 def document_of(about: Whole | Summary, instance: Instance) -> dict[str, Any]:
     """Statistics of regret, unsafe plays, reward and risk, and means by arm; with several risks, by their names."""
-    unsafe, totals = (
-        {risk: about.describe(name, j) for j, risk in enumerate(instance.risks)}
-        for name in ("unsafe_by_risk", "total_risk")
-    )
+    totals = {risk: about.describe("total_risk", j) for j, risk in enumerate(instance.risks)}
     by_arm = [row.tolist() for row in about.mean("risk").reshape(instance.risk_means.shape)]
     several = len(instance.risks) > 1
     return {
         **{metric: about.describe(metric) for metric in METRICS},
         # One risk alone is what "unsafe_plays" is about.
-        **({"unsafe_by_risk": unsafe} if several else {}),
+        **({"unsafe_by_risk": _unsafe_by_risk(about, instance)} if several and not instance.in_contexts else {}),
         "reward": about.describe("total_reward"),
         "risk": totals if several else totals[instance.risks[0]],
         "plays": about.mean("plays").tolist(),
@@ -34,11 +32,20 @@ def document_of(about: Whole | Summary, instance: Instance) -> dict[str, Any]:
     }
 
 
+def unsafe_of(instance: Instance) -> NDArray[np.bool_] | None:
+    """Whether each arm (columns) is unsafe in each risk; None where that depends on the context."""
+    return None if instance.in_contexts else instance.unsafe_by_risk
+
+
+def _unsafe_by_risk(about: Whole | Summary, instance: Instance) -> dict[str, Any]:
+    return {risk: about.describe("unsafe_by_risk", j) for j, risk in enumerate(instance.risks)}
+
+
 def row_of(about: Whole | Summary, instance: Instance) -> dict[tuple[str, str], float]:
     """The numbers of `document_of` under pairs such as ("regret", "mean") and ("plays", "placebo")."""
     risks = _titles(instance)
     described = {metric: about.describe(metric) for metric in METRICS}
-    if len(risks) > 1:
+    if len(risks) > 1 and not instance.in_contexts:
         described |= {f"unsafe_plays {risk}": about.describe("unsafe_by_risk", j) for j, risk in _numbered(instance)}
     described["reward"] = about.describe("total_reward")
     described |= {title: about.describe("total_risk", j) for j, title in enumerate(risks)}
@@ -53,9 +60,9 @@ def row_of(about: Whole | Summary, instance: Instance) -> dict[tuple[str, str], 
 
 def columns_of(trials: Trials, instance: Instance) -> dict[str, NDArray[Any]]:
     """Columns of a table with a row per trial: totals at the horizon, then plays, reward and risk of every arm."""
-    fields, risks = fields_of(trials, instance.unsafe_by_risk), _titles(instance)
+    fields, risks = fields_of(trials, unsafe_of(instance)), _titles(instance)
     columns = {metric: fields[metric][:, -1] for metric in METRICS}
-    if len(risks) > 1:
+    if len(risks) > 1 and not instance.in_contexts:
         columns |= {f"unsafe_plays {risk}": fields["unsafe_by_risk"][:, j] for j, risk in _numbered(instance)}
     columns["reward"] = fields["total_reward"][:, 0]
     columns |= {title: fields["total_risk"][:, j] for j, title in enumerate(risks)}

@@ -17,7 +17,7 @@ from safebandit.files import written_whole
 from safebandit.problems import Instance
 from safebandit.problems.limits import write_alpha
 from safebandit.simulation.collecting import Collected, summaries_in, trials_in
-from safebandit.simulation.listing import columns_of, document_of, row_of
+from safebandit.simulation.listing import columns_of, document_of, row_of, unsafe_of
 from safebandit.simulation.sketches import ACCURACY
 from safebandit.simulation.summaries import METRICS, Paired, Summary, Whole, field_widths, fields_of, standard_error
 from safebandit.simulation.tables import read_summaries, read_trials, summaries_table, trials_table
@@ -131,7 +131,7 @@ class Result:
         return (
             collected
             if isinstance(collected, Summary)
-            else Whole(fields_of(collected, self.specification.instance.unsafe_by_risk))
+            else Whole(fields_of(collected, unsafe_of(self.specification.instance)))
         )
 
     def final(self, policy: str, metric: str = "regret") -> Numbers:
@@ -253,7 +253,8 @@ class Result:
     def most(self, metric: str) -> float:
         """The most that a trial can come to; a round that is held costs mu*."""
         instance, horizon = self.specification.instance, float(self.specification.horizon)
-        if metric == "unsafe_plays":
+        # In contexts the most that a round can cost is not known, and at most 1.
+        if metric == "unsafe_plays" or instance.in_contexts:
             return horizon
         held = any(self.of(policy).held.any() for policy in self.policies)
         return horizon * max(float(instance.costs.max()), instance.best_mean if held else 0.0)
@@ -353,5 +354,6 @@ def _read(table: pa.Table, specification: Specification, document: Mapping[str, 
         return read_trials(table, policies, trials, len(instance.limits))
     if keep != "summary":
         raise ValueError(f'it keeps "{keep}"')
-    widths = field_widths(len(specification.checkpoints), len(instance.arms), len(instance.limits), len(policies))
+    sizes = len(specification.checkpoints), len(instance.arms), len(instance.limits), len(policies)
+    widths = field_widths(*sizes, in_contexts=instance.in_contexts)
     return read_summaries(table, policies, trials, widths)

@@ -56,7 +56,7 @@ def simulate(
     >>> result.policies, result.trials
     (['docb', 'tsbu'], 20)
     """
-    instance = as_instance(instance)
+    instance = as_instance(instance, contexts=True)
     horizon = at_least("horizon", horizon, 1, "rounds to play")
     trials = at_least("trials", trials, 1, "trials to play")
     seed = at_least("seed", seed, 0, "a whole number that fixes all random numbers")

@@ -132,6 +132,8 @@ def instance_from_entry(entry: Any, alpha: AnyAlpha | None = None, folder: Path 
             raise StudyError(f"the instance from {entry['data']} needs alpha, the tolerated mean risk: alpha=0.2")
         path = folder / entry.pop("data")
         return Instance.from_data(path, entry.pop("alpha"), **entry)
+    if isinstance(entry.get("contexts"), str):
+        entry["contexts"] = str(folder / entry["contexts"])
     if "name" in entry and not {"mu", "nu", "outcomes", "kind"} & set(entry):
         _check_keys(f'the named instance "{entry["name"]}"', entry, OF_NAMED)
         named = replace(instance_by_name(entry["name"]), allow_infeasible=bool(entry.get("allow_infeasible")))

@@ -124,23 +124,29 @@ class Summary:
         return numbers
 
 
-def fields_of(trials: Trials, unsafe: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """Trials by field, each with one row per trial; `unsafe` has a row of arms per risk."""
+def fields_of(trials: Trials, unsafe: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
+    """Trials by field, each with one row per trial; `unsafe` has a row of arms per risk, None in contexts.
+
+    Which risk made a play unsafe is not known in contexts, and left out.
+    """
     fields: dict[str, NDArray[Any]] = {
         name: values.reshape(len(values), -1) for name, values in trials._asdict().items()
     }
-    by_risk = trials.risk.reshape(len(trials.risk), *unsafe.shape)
+    by_risk = trials.risk.reshape(len(trials.risk), -1, trials.plays.shape[1])
     return {
         **fields,
-        "unsafe_by_risk": trials.plays @ unsafe.T.astype(np.int64),
+        **({} if unsafe is None else {"unsafe_by_risk": trials.plays @ unsafe.T.astype(np.int64)}),
         "total_reward": trials.reward.sum(axis=1, keepdims=True),
         "total_risk": by_risk.sum(axis=2),
     }
 
 
-def field_widths(checkpoints: int, arms: int, risks: int, policies: int) -> dict[str, int]:
+def field_widths(
+    checkpoints: int, arms: int, risks: int, policies: int, *, in_contexts: bool = False
+) -> dict[str, int]:
     """How many columns each field of a summary has."""
-    single = {"none_permissible": 1, "held": 1, "unsafe_by_risk": risks, "total_reward": 1, "total_risk": risks}
+    by_risk = {} if in_contexts else {"unsafe_by_risk": risks}
+    single = {"none_permissible": 1, "held": 1, **by_risk, "total_reward": 1, "total_risk": risks}
     shared = {"regret": checkpoints, "unsafe_plays": checkpoints, "plays": arms, "reward": arms, "risk": risks * arms}
     return {**shared, **single, **{f"{metric} {pair}": policies for metric in METRICS for pair in PAIRED}}
 

@@ -51,7 +51,7 @@ def near_limit(instance: Instance, horizon: int) -> bool:
     >>> near_limit(instance_by_name("bayes-schedules"), 10**6), near_limit(instance_by_name("drug-trial"), 5_000)
     (True, False)
     """
-    if instance.best_arm is None:
+    if instance.in_contexts or instance.best_arm is None:
         return False
     pairs = zip(instance.risk_means[:, instance.best_arm].tolist(), instance.limits, strict=True)
     # A risk that never occurs, or is always tolerated, is never refuted.

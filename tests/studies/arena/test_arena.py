@@ -73,9 +73,11 @@ def test_the_document_has_every_number_of_every_size_policy_and_instance(made):
 
 def test_all_policies_play_unless_some_are_named(no_page):
     arena = run_arena(["one-safe"], units=36, quick=True)
-    assert arena.policies == list(POLICIES)
+    # No instance of the collection has features.
+    wanted = [name for name in POLICIES if name not in ("linear", "doss", "safe-lucb", "safe-lts", "colts")]
+    assert arena.policies == wanted
     (board,) = arena.boards
-    assert set(board.standings[0].scores) == {row.policy for row in board.leaderboard} == set(POLICIES)
+    assert set(board.standings[0].scores) == {row.policy for row in board.leaderboard} == set(wanted)
     assert board.unplayed == {}
 
 

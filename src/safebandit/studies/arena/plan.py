@@ -147,11 +147,16 @@ def least_risky_arm(instance: Instance) -> int:
 
 def _with_baseline(policies: Policies | None, baseline: str) -> dict[str, Any]:
     """The policies by label: the catalogue's if none is asked for, the baseline always."""
-    asked = name_policies(list(POLICIES) if policies is None else policies)
+    asked = name_policies(_without_features() if policies is None else policies)
     for policy in (*asked.values(), baseline):
         if isinstance(policy, str):
             policy_from_text(policy)
     return asked if baseline in asked else {baseline: baseline, **asked}
+
+
+def _without_features() -> list[str]:
+    """The catalogue's policies but those that go by features, which no instance of the collection has."""
+    return [name for name in POLICIES if not getattr(policy_from_text(name), "by_features", False)]
 
 
 def _task(entry: Member, units: int, trials: int, chosen: Mapping[str, Any], unfit: Mapping[str, int]) -> Task:

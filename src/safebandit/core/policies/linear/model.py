@@ -25,6 +25,8 @@ from safebandit.errors import PolicyError
 
 # Where an arm is asked for and there is none.
 NO_ARM = -1
+# A regression keeps the square of as many numbers.
+MOST_COEFFICIENTS = 1_000
 
 
 def features_of(setup: Setup) -> Features:
@@ -38,7 +40,12 @@ def features_of(setup: Setup) -> Features:
 def dimension_of(setup: Setup) -> int:
     """How many numbers an arm's features have for a unit, and so how many coefficients there are."""
     known = features_of(setup)
-    return int(known.arms.shape[1]) * (1 + known.context)
+    count = int(known.arms.shape[1]) * (1 + known.context)
+    if count > MOST_COEFFICIENTS:
+        raise PolicyError(
+            f"a linear policy has at most {MOST_COEFFICIENTS:,} coefficients, got {count:,}; give arms fewer features"
+        )
+    return count
 
 
 def longest_of(setup: Setup) -> float:
@@ -118,9 +125,19 @@ def bound(state: State, k: int, j: int, beta: float) -> float:
 
 @inlined
 def write_risk_bounds(state: State, j: int, beta: float) -> None:
-    """Write the bound of risk j of every arm: a lower one where beta is below 0."""
+    """Write the bound of risk j of every arm: a lower one where beta is below 0.
+
+    Where nobody reads it, the prediction itself stands for a lower bound if that is within the limit: so is the bound,
+    whose spread takes most of the time. Where an arm may be excluded by another one, its bound may be asked for.
+    """
+    d, first, brief = state.dimension, ridge_place(j, state.dimension), beta < 0.0
+    if state.watched or state.course.upwards:
+        brief = False
     for k in range(state.size):
-        write(state, k, RISKS + j - 1, bound(state, k, j, beta))
+        value = predicted(state.numbers, first, d, state.features, k)
+        if not (brief and value <= quantity(state, k, j).limit):
+            value += beta * spread(state.numbers, first, d, state.features, k, work_place(state))
+        write(state, k, RISKS + j - 1, value)
 
 
 @inlined
