@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import safebandit as sb
-from safebandit.errors import ConflictError
+from safebandit.errors import ConflictError, TrialError
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
 DECLARED = ["age:18..90", "smoker"]
@@ -64,6 +64,11 @@ def test_the_client_asks_with_a_context(served):
         with pytest.raises(ConflictError):
             trial.ask("p", context=(60, 1))
         assert "by its context" in trial.explain().why
+        assert {arm["permissible"] for arm in trial.explain().arms} == {None}
+        assert {arm["permissible"] for arm in trial.explain(context=[60, 1]).arms} == {True}
+        for wrong in ({"context": [7, 1]}, {"id": "p", "context": [60, 1]}):
+            with pytest.raises(TrialError):
+                trial.explain(**wrong)
         assert trial.explain("p").chosen == given.arm
 
 

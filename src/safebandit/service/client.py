@@ -134,8 +134,16 @@ class LiveTrial:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
         return self._write("outcomes", {"unit": id_text(id), "reward": reward, "risk": _plain(risk)})
 
-    def explain(self, id: str | int | None = None) -> Explained:
-        """What is known of every arm now; with an id, the stored decision that gave this unit its arm."""
+    def explain(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Explained:
+        """What is known of every arm now, for a unit of this `context` if one is given; with an id, the stored decision
+        that gave this unit its arm.
+        """
+        if id is not None and context is not None:
+            raise TrialError(f"unit {id_text(id)!r} is explained by the context that it asked with; leave context out")
+        if context is not None:
+            return _explain_now(
+                self._connection.post(f"{self._path}/explanation", {"context": _plain_context(context)})
+            )  # fmt: skip
         if id is None:
             return _explain_now(self.overview())
         unit = self._connection.post(f"{self._path}/unit", {"unit": id_text(id)})

@@ -13,6 +13,7 @@ from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
 from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.overview import overview
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -33,6 +34,14 @@ def show_trial(trial: TrialInPath, request: Request, key: Reader) -> schemas.Ove
     """A trial at a glance: what is known of each arm, who is permissible and why; no single unit."""
     outlook = request.app.state.outlook
     return schemas.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key)))
+
+
+@router.post("/trials/{trial}/explanation")
+def explain_context(
+    trial: TrialInPath, body: schemas.Supposed, request: Request, _: Auditor
+) -> schemas.OverviewAnswer:  # fmt: skip
+    """A trial at a glance for a unit of this context: who would be permissible and why; nothing is decided."""
+    return schemas.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, context=body.context))
 
 
 @router.get("/trials/{trial}/events")

@@ -86,6 +86,12 @@ class Asking(Question):
     ] = None
 
 
+class Supposed(Body):
+    """The context of a unit that might ask."""
+
+    context: Annotated[dict[str, Finite] | list[Finite], Field(max_length=100, examples=[{"age": 44, "smoker": 0}])]
+
+
 class Outcome(Body):
     """What happened to a unit, all of it or a part."""
 
