@@ -677,3 +677,34 @@ def test_an_analysis_that_cannot_be_made_says_why(knee, arguments, message):
     assert (refused.status, refused.out) == (2, "")
     assert message in refused.err
     assert refused.err.count("\n") == 1
+
+
+def test_a_unit_asks_with_a_context(desk):
+    (desk.folder / "arms.csv").write_text("arm,one,dose\nhigh,1,2\nlow,1,1\n", encoding="utf-8")
+    made = desk("new", "knee", "--arms", "low,high", "--alpha", ".3", "--policy", "linear", "--context", "age:18..90",
+                "--context", "smoker", "--features", "arms.csv", "--pending-cap", "5")  # fmt: skip
+    assert made.status == 0
+    given = desk("ask", "knee", "p1", "--context", "age=44", "--context", "smoker=0")
+    assert (given.status, given.out.strip() in ("low", "high")) == (0, True)
+    assert desk("ask", "knee", "p1").out == given.out
+    for wrong, message in (
+        (("--context", "45,0"), "by another context, got age 45, smoker 0"),
+        (("--context", "age=44", "--context", "age=45"), "--context names a number of the context twice"),
+        (("--context", "old"), '--context must be numbers, or name=number for each number of the context, got "old"'),
+    ):
+        refused = desk("ask", "knee", "p1", *wrong)
+        assert (refused.status, message in refused.err, refused.err.count("\n")) == (2, True, 1)
+    said = desk("explain", "knee", "p1").out
+    assert "context: age 44, smoker 0" in said
+    assert "by context" in desk("status", "knee").out
+    assert desk("explain", "knee").out.count("depends on the unit's context") == 2
+    assert desk("explain", "knee", "--context", "44,0").out.count("permissible: ") == 2
+    assert desk("explain", "knee", "p1", "--context", "44,0").status == 2
+    assert "unit p1 (age 44, smoker 0) was given" in desk("log", "knee").out
+    assert desk("verify", "knee").status == 0
+    assert desk("rehearse", "knee", "--mu", ".3,.5", "--nu", ".1,.2").status == 2
+    with Ledger("trials.db", create=False) as ledger:
+        assert ledger.state("knee").settings.features == ((1.0, 1.0), (1.0, 2.0))
+    for flags in (("--features", "1,x;1,2"), ("--features", "none.csv"), ("--context", "age:9..1")):
+        refused = desk("new", "hip", "--arms", "a,b", "--alpha", ".3", *flags)
+        assert (refused.status, refused.err.count("\n")) == (2, 1)

@@ -28,6 +28,7 @@ NEEDS = {
     ("GET", "/v1/trials/{trial}/verification"): "log",
     ("GET", "/v1/trials/{trial}/export"): "log",
     ("POST", "/v1/trials/{trial}/unit"): "log",
+    ("POST", "/v1/trials/{trial}/explanation"): "log",
     ("POST", "/v1/trials/{trial}/units"): "ask",
     ("POST", "/v1/trials/{trial}/outcomes"): "tell",
     ("POST", "/v1/trials/{trial}/corrections"): "manage",
@@ -91,8 +92,8 @@ def test_roles_are_as_promised():
 
 @pytest.fixture(scope="module")
 def trial(served):
-    path = served.create("access")
-    served.post(f"{path}/units", {"unit": "1"})
+    path = served.create("access", context=["age"])
+    served.post(f"{path}/units", {"unit": "1", "context": [1]})
     return path
 
 
@@ -102,6 +103,7 @@ def body_of(method: str, path: str) -> dict | None:
     return {
         "trials": {"name": "other", "arms": ["a"], "alpha": 0.2, "seed": 1, "policy": "docb"},
         "unit": {"unit": "1"},
+        "explanation": {"context": [1]},
         "units": {"unit": "1"},
         "outcomes": {"unit": "1", "reward": 1},
         "corrections": {"unit": "1", "reward": 0, "reason": "x"},

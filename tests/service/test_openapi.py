@@ -63,6 +63,17 @@ def test_every_path_has_a_summary_typed_answers_and_documented_problems():
 
 
 def test_what_is_sent_has_examples():
-    for name in ("NewTrial", "Question", "Outcome", "Correction", "GivenUp", "Amendment", "StatusChange", "NewKey"):
+    for name in (
+        "NewTrial",
+        "Question",
+        "Asking",
+        "Supposed",
+        "Outcome",
+        "Correction",
+        "GivenUp",
+        "Amendment",
+        "StatusChange",
+        "NewKey",
+    ):
         properties = DOCUMENT["components"]["schemas"][name]["properties"]
         assert any(value.get("examples") for value in properties.values()), name

@@ -532,7 +532,8 @@ def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
             connection.execute(sa.text("DROP INDEX events_asked"))
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("DROP FUNCTION asked_unit"))
-            connection.execute(sa.text("ALTER TABLE units DROP COLUMN voided_at"))
+            for column in ("voided_at", "context"):
+                connection.execute(sa.text(f"ALTER TABLE units DROP COLUMN {column}"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
     with refused("the database has version 0001", RecordError):
         Ledger(database)

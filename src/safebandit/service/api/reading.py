@@ -11,7 +11,9 @@ from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
+from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.overview import overview
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -48,6 +50,14 @@ async def analyse_trial(
     async with request.app.state.long_work:
         found = await asyncio.to_thread(outlook.analysis, trial, **said)
     return schemas.AnalysisAnswer.model_validate(found.to_dict(paths=key.may("log")))
+
+
+@router.post("/trials/{trial}/explanation")
+def explain_context(
+    trial: TrialInPath, body: schemas.Supposed, request: Request, _: Auditor
+) -> schemas.OverviewAnswer:  # fmt: skip
+    """A trial at a glance for a unit of this context: who would be permissible and why; nothing is decided."""
+    return schemas.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, context=body.context))
 
 
 @router.get("/trials/{trial}/events")
@@ -97,17 +107,19 @@ def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: A
 def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
     found = ledger.unit(trial, unit)
     closed = listing.is_closed(ledger, trial)
+    settings = ledger.state(trial).settings
     decision = schemas.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
     reward, *risks = found.outcome
     return schemas.UnitAnswer(
         unit=found.id,
         arm=found.arm,
         round=found.round,
+        context=by_name(found.context, settings.context),
         pending=found.pending,
         given_up=found.lost_at is not None and found.voided_at is None,
         void=found.voided_at is not None,
         reward=reward,
-        risk=dict(zip(ledger.state(trial).settings.risks, risks, strict=True)),
+        risk=dict(zip(settings.risks, risks, strict=True)),
         alpha=listing.alpha_at(ledger, trial, found.asked_at),
         decision=decision,
     )
