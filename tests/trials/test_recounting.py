@@ -1,5 +1,6 @@
 """Outcomes counted anew by compiled code, against the plain definition: event by event, one unit at a time."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +14,17 @@ ARMS = ["a", "b", "c"]
 VALUES = st.sampled_from([0.0, 1.0, 0.1, 0.2, 0.3, 0.7])
 
 
+DECLARED = ["age:18..90", "smoker"]
+
+
+def settings_of(policy, risks, lost):
+    features = [[1.0, 0.1], [1.0, 0.7], [0.3, 2.0]] if policy == "linear" else None
+    given = {"policy": policy, "seed": 3, "lost": lost, "pending_cap": 2, "context": DECLARED, "features": features}
+    return Settings.read(ARMS, [0.4] * risks, **given)
+
+
 def allocator(policy, risks, lost):
-    return Settings.read(ARMS, [0.4] * risks, policy=policy, seed=3, lost=lost, pending_cap=2).allocator()
+    return settings_of(policy, risks, lost).allocator()
 
 
 def counted_plainly(units, chosen, lost):
@@ -36,7 +46,9 @@ def counted_plainly(units, chosen, lost):
             news = [None, *(harm if value is None else None for value in known[1:])]
         else:
             news = [value if at == number else None for value, at in parts]
-        chosen.learn(chosen.arms.index(unit.arm), unit.play, unit.round, tuple(known), tuple(news), lost=bool(gone))
+        context = np.array([(unit.context[0] - 18) / (90 - 18), unit.context[1]])
+        place = (chosen.arms.index(unit.arm), unit.play, unit.round)
+        chosen.learn(*place, tuple(known), tuple(news), lost=bool(gone), context=context)
     return chosen.to_bytes(), [chosen.available(k) for k in range(len(chosen.arms))]
 
 
@@ -47,7 +59,8 @@ def histories(draw, risks):
     numbers = iter(draw(st.permutations(range(1, 100))))
     for i in range(draw(st.integers(0, 8))):
         arm = draw(st.sampled_from([*ARMS, "gone"]))
-        unit = Unit(str(i), arm, i + 1, plays[arm], 0, [None] * (1 + risks))
+        context = [draw(st.sampled_from([18.0, 33.3, 90.0])), draw(VALUES)]
+        unit = Unit(str(i), arm, i + 1, plays[arm], 0, [None] * (1 + risks), context=context)
         plays[arm] += 1
         units.append(unit)
         state = draw(st.sampled_from(["told", "told", "lost", "void"]))
@@ -63,7 +76,7 @@ def histories(draw, risks):
     return units
 
 
-@pytest.mark.parametrize(("policy", "risks"), [("docb", 1), ("docb", 2), ("joint-dirichlet", 1)])
+@pytest.mark.parametrize(("policy", "risks"), [("docb", 1), ("docb", 2), ("joint-dirichlet", 1), ("linear", 2)])
 @pytest.mark.parametrize("lost", ["harm", "ignore"])
 @settings(max_examples=60, deadline=None)
 @given(st.data())
@@ -71,7 +84,7 @@ def test_counting_anew_gives_the_bytes_of_the_definition(policy, risks, lost, da
     units = data.draw(histories(risks))
     expected = counted_plainly(units, allocator(policy, risks, lost), lost)
     chosen = allocator(policy, risks, lost)
-    chosen.count(*in_order(as_table(units), chosen.arms, lost_is_harm=lost == "harm"))
+    chosen.count(*in_order(as_table(units), chosen.arms, lost_is_harm=lost == "harm", declared=DECLARED))
     assert (chosen.to_bytes(), [chosen.available(k) for k in range(len(ARMS))]) == expected
 
 
@@ -80,8 +93,11 @@ def test_counting_anew_gives_the_bytes_of_the_definition(policy, risks, lost, da
 def test_a_table_that_was_read_ahead_is_brought_up_to_date(units, data):
     """Some rows were there before, otherwise, and some units came later: the same is counted."""
     early = units[: data.draw(st.integers(0, len(units)))]
-    before = [Unit(unit.id, unit.arm, unit.round, unit.play, 0, [0.5, None], [101, None]) for unit in early]
+    before = [
+        Unit(unit.id, unit.arm, unit.round, unit.play, 0, [0.5, None], [101, None], context=unit.context)
+        for unit in early
+    ]
     table = with_units(as_table(before), {unit.id: row for row, unit in enumerate(before)}, units)
-    chosen = allocator("docb", 1, "harm")
-    chosen.count(*in_order(table, chosen.arms, lost_is_harm=True))
-    assert chosen.to_bytes() == counted_plainly(units, allocator("docb", 1, "harm"), "harm")[0]
+    chosen = allocator("linear", 1, "harm")
+    chosen.count(*in_order(table, chosen.arms, lost_is_harm=True, declared=DECLARED))
+    assert chosen.to_bytes() == counted_plainly(units, allocator("linear", 1, "harm"), "harm")[0]

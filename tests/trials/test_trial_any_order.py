@@ -20,10 +20,11 @@ class AnyOrder(RuleBasedStateMachine):
     policy = "tsbu"
     alpha = 0.4
     risks = ("risk",)
+    declared = None
 
     def __init__(self):
         super().__init__()
-        self.trial = Trial(ARMS, self.alpha, self.policy, seed=31, risks=self.risks)
+        self.trial = Trial(ARMS, self.alpha, self.policy, seed=31, risks=self.risks, context=self.declared)
         self.names = ("reward", *self.risks)
         self.units = {}
 
@@ -41,10 +42,11 @@ class AnyOrder(RuleBasedStateMachine):
             return told
         return {"reward": told.get("reward"), "risk": [risks.get(name) for name in self.risks] if listed else risks}
 
-    @rule()
-    def ask(self):
-        promised = self.trial.explain()
-        answer = self.trial.ask()
+    @rule(context=st.sampled_from([0.0, 0.5, 9.0]))
+    def ask(self, context):
+        told = {} if self.declared is None else {"context": [context]}
+        promised = self.trial.explain(**told)
+        answer = self.trial.ask(**told)
         assert answer.arm == promised.chosen
         if answer.arm is None:
             assert not any(view.permissible and self.free(view.arm) for view in promised.arms)
@@ -77,7 +79,7 @@ class AnyOrder(RuleBasedStateMachine):
     def books_balance(self):
         assert self.trial.pending == {i: unit["arm"] for i, unit in self.units.items() if None in unit.values()}
         assert self.trial.round == len(self.units) + 1
-        for view in self.trial.explain().arms:
+        for view in self.trial.explain(context=self.declared and [1.0]).arms:
             values = [self.of_arm(view.arm, name) for name in self.names]
             assert view.plays == len(values[0])
             assert view.pending == max(risk.count(None) for risk in values[1:])
@@ -104,10 +106,16 @@ class AnyOrderOfRisks(AnyOrder):
     risks = ("toxicity", "nausea")
 
 
+class AnyOrderByContext(AnyOrder):
+    policy = "linear"
+    declared = ("dose:0..9",)
+
+
 TestAnyOrder = AnyOrder.TestCase
+TestAnyOrderByContext = AnyOrderByContext.TestCase
 TestAnyOrderWithKL = AnyOrderWithKL.TestCase
 TestAnyOrderByDefault = AnyOrderByDefault.TestCase
 TestAnyOrderOfRisks = AnyOrderOfRisks.TestCase
 FEW = settings(max_examples=25, stateful_step_count=40)
 TestAnyOrder.settings = TestAnyOrderWithKL.settings = FEW
-TestAnyOrderByDefault.settings = TestAnyOrderOfRisks.settings = FEW
+TestAnyOrderByDefault.settings = TestAnyOrderOfRisks.settings = TestAnyOrderByContext.settings = FEW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,22 +62,74 @@ def read_risk(given: list[str] | None) -> float | list[float | None] | dict[str,
     >>> read_risk(["0"]), read_risk(["0,1"]), read_risk(["toxicity=0", "nausea=1"])
     (0.0, [0.0, 1.0], {'toxicity': 0.0, 'nausea': 1.0})
     """
+    found = _listed("--risk", "risk", given or [])
+    if found is None or isinstance(found, dict):
+        return found
+    return found[0] if len(found) == 1 else list[float | None](found)
+
+
+def read_context(given: list[str] | None) -> list[float] | dict[str, float] | None:
+    """What --context says of a unit: name=number, once for each, or all numbers in order, separated by commas.
+
+    >>> read_context(["age=44", "smoker=0"]), read_context(["44,0"])
+    ({'age': 44.0, 'smoker': 0.0}, [44.0, 0.0])
+    """
+    return _listed("--context", "number of the context", given or [])
+
+
+def _listed(flag: str, what: str, given: list[str]) -> list[float] | dict[str, float] | None:
+    """Numbers by name, or in order; None where there are none."""
     if not given:
         return None
     if all("=" in part for part in given):
         named = [part.rpartition("=") for part in given]
         if len({name for name, _, _ in named}) < len(named):
-            raise TrialError(f"--risk names a risk twice, got {' '.join(given)}")
-        return {name.strip(): _number(part) for name, _, part in named}
-    numbers = [_number(part) for text in given for part in text.split(",")]
-    return numbers[0] if len(numbers) == 1 else list[float | None](numbers)
+            raise TrialError(f"{flag} names a {what} twice, got {' '.join(given)}")
+        return {name.strip(): _number(flag, what, part) for name, _, part in named}
+    return [_number(flag, what, part) for text in given for part in text.split(",")]
 
 
-def _number(text: str) -> float:
+def _number(flag: str, what: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise TrialError(f'--risk must be numbers, or name=number for each risk, got "{text}"') from None
+        raise TrialError(f'{flag} must be numbers, or name=number for each {what}, got "{text}"') from None
+
+
+def read_features(given: str) -> Any:
+    """What --features names: a file with a row for each arm, its name and its numbers; or rows of numbers in the order
+    of the arms.
+
+    >>> read_features("1,0.5; 1,2")
+    [[1.0, 0.5], [1.0, 2.0]]
+    """
+    path = Path(given)
+    if path.suffix != ".csv" and not path.is_file():
+        return [[_feature(part) for part in row.split(",")] for row in given.split(";")]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError) as problem:
+        raise TrialError(f"--features cannot be read from {given}: {problem}") from None
+    # A first row of words is a heading.
+    rows = rows[1:] if rows and not any(map(_is_number, rows[0][1:])) else rows
+    if len({row[0] for row in rows}) < len(rows):
+        raise TrialError(f"--features has two rows for one arm in {path.name}; give each arm one")
+    return {row[0]: [_feature(part) for part in row[1:]] for row in rows}
+
+
+def _feature(text: str) -> float:
+    if not _is_number(text):
+        raise TrialError(f'--features must be a .csv file, or rows of numbers such as "1,0;1,2", got "{text}"')
+    return float(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def read_design_flag(given: str, arms: bool = False) -> Any:

@@ -21,7 +21,9 @@ from safebandit.cli.live import (
     checked_actor,
     open_ledger,
     print_document,
+    read_context,
     read_design_flag,
+    read_features,
     read_risk,
 )
 from safebandit.cli.problem import names, one_or_more
@@ -33,6 +35,10 @@ Reward = Annotated[float | None, typer.Option(help="Its reward, in [0, 1].")]
 Risk = Annotated[
     list[str] | None,
     typer.Option(help="Its risk, in [0, 1]; of several risks all in order, 0,1, or each by name: nausea=0 (repeated)."),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(help="The context that it asks with: age=44, once for each number, or all in order, 44,80."),
 ]
 Policy = Annotated[
     str | None, typer.Option(help="A policy by name, such as tsbu:schedule=theory.", autocompletion=complete_policy)
@@ -67,6 +73,16 @@ def new(
     units: Annotated[
         int | None, typer.Option(help="How many units are planned: policies are chosen and set by it.")
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A number that every unit asks with, and its range: age:18..90 (repeated); without one 0..1."
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Features of the arms: a .csv file with an arm's name and numbers in a row, or 1,0;1,2."),
+    ] = None,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -83,7 +99,8 @@ def new(
         None if arms is None else names(arms), alpha=None if alpha is None else one_or_more("alpha", alpha),
         design=None if design is None else read_design_flag(design, arms is not None),
         risks=None if risks is None else names(risks), policy=policy, seed=seed, pending_cap=pending_cap, delay=delay,
-        lost=lost, title=title, ids=ids, units=units,
+        lost=lost, title=title, ids=ids, units=units, context=context or None,
+        features=None if features is None else read_features(features),
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -103,15 +120,22 @@ def new(
         )  # fmt: skip
 
 
-def ask(name: Name, unit: Unit, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> int:
+def ask(
+    name: Name,
+    unit: Unit,
+    context: Context = None,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> int:
     """Give a unit its arm: the arm on stdout, why on stderr. A unit that has one gets the same again.
 
     Exit status 3: there is no arm to give; stdout stays empty, stderr says why: the trial holds, as no arm is
     permissible, or waits for outcomes.
     """
-    who = checked_actor(actor)
+    who, told = checked_actor(actor), read_context(context)
     with open_ledger(db) as ledger:
-        given = ledger.ask(name, unit, actor=who)
+        given = ledger.ask(name, unit, context=told, actor=who)
     if json:
         print_document({**given._asdict(), "held": given.held})
     elif given.arm is not None:

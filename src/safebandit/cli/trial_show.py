@@ -18,9 +18,10 @@ from safebandit.cli.live import (
     plain_table,
     print_document,
     print_plain,
+    read_context,
     read_events,
 )
-from safebandit.errors import NotFoundError
+from safebandit.errors import NotFoundError, TrialError
 
 if TYPE_CHECKING:
     from safebandit.trials.events import Event
@@ -54,6 +55,9 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
     print_plain(table)
 
 
+_PERMISSIBLE = {True: "yes", False: "no", None: "by context"}
+
+
 def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     """Show a trial at a glance: what is known of each arm and which are permissible; never which one comes next."""
     found = _overview(db, name)
@@ -68,7 +72,7 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     for arm in found["arms"]:
         risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
         cells = [cell for mean, interval in risks for cell in (figure(mean), _interval(interval))]
-        permissible = "withdrawn" if not arm["active"] else "yes" if arm["permissible"] else "no"
+        permissible = "withdrawn" if not arm["active"] else _PERMISSIBLE[arm["permissible"]]
         add(
             table, arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
             _interval(arm["reward_interval"]), *cells, permissible,
@@ -87,10 +91,16 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
 def explain(
     name: Name,
     unit: Annotated[str | None, typer.Argument(help="The unit whose decision is explained.")] = None,
+    context: Annotated[
+        list[str] | None, typer.Option(help="Without a unit: the context that one would ask with, as in `trial ask`.")
+    ] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> None:
     """Say why a unit was given its arm, as it was recorded then; without a unit, why each arm is permissible or not."""
+    told = read_context(context)
+    if unit is not None and told is not None:
+        raise TrialError(f"unit {unit!r} is explained by the context that it asked with; leave --context out")
     if unit is not None:
         with open_ledger(db) as ledger:
             state = ledger.state(name)
@@ -104,7 +114,7 @@ def explain(
             if voided_at is not None:
                 print_plain(f"voided in event {voided_at}: it never got its arm, and counts as nothing", style="bold")
         return
-    found = _overview(db, name)
+    found = _overview(db, name, told)
     if json:
         print_document(found)
         return
@@ -115,11 +125,11 @@ def explain(
     print_plain(table)
 
 
-def _overview(db: str, name: str) -> dict[str, Any]:
+def _overview(db: str, name: str, context: list[float] | dict[str, float] | None = None) -> dict[str, Any]:
     with open_ledger(db) as ledger:
         from safebandit.trials.record.overview import overview
 
-        return overview(ledger, name).to_dict()
+        return overview(ledger, name, context=context).to_dict()
 
 
 def _print_head(found: dict[str, Any]) -> None:
@@ -132,10 +142,13 @@ def _print_head(found: dict[str, Any]) -> None:
         f"{found['policy']}, version {found['version']} of the settings"
     )
     _print_progress(found)
+    if found["context"]:
+        print_plain(f"units ask with a context: {', '.join(found['context'])}")
+    last = "the last unit that asked " if found["by_context"] else ""
     if found["holding"] is not None:
-        print_plain(f"holds: {found['holding']}", style="bold red")
+        print_plain(f"{last}holds: {found['holding']}", style="bold red")
     if found["waiting"] is not None:
-        print_plain(f"waits: {found['waiting']}", style="bold")
+        print_plain(f"{last}waits: {found['waiting']}", style="bold")
 
 
 def _print_progress(found: dict[str, Any]) -> None:
@@ -188,11 +201,14 @@ def _decision(ledger: Ledger, name: str, unit: str) -> tuple[Event, int | None]:
 
 
 def _print_decision(event: Event, settings: Settings) -> None:
+    from safebandit.trials.contexts import context_words
     from safebandit.trials.events import NO_ARM, kind_of
 
     content = event.content
     arm = content["arm"] if content["arm"] is not None else f"no arm ({NO_ARM[kind_of(event.kind, content)]})"
     print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
+    if "context" in content:
+        print_plain(f"context: {context_words(content['context'])}")
     print_plain(f"why: {content['why']}")
     bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]
     own = content.get("own", {})

@@ -289,6 +289,12 @@ def _give(conduct: Records, memory: Memory, k: int, t: int) -> int:
     return give(conduct[0], state_of(memory, 0, False), k, t)
 
 
+def _meet_unit(features: Records, arm_features: Records, context: Numbers) -> None:
+    """Set the features of every arm for a unit of this context."""
+    for k in range(arm_features.shape[0]):
+        meet(features, arm_features, k, context)
+
+
 def _bars(conduct: Records, memory: Memory, out: Counts) -> None:
     """Write of every arm what speaks against giving it now, and note whether it may be given."""
     state = state_of(memory, 0, False)
@@ -325,6 +331,7 @@ class Kernels(NamedTuple):
 _STEPS: tuple[Any, ...] = (_play_trials, _begin, _decide, _learn, _measure_all, _select_all)
 give_unit: Callable[..., int] = compiled(_give)
 write_bars: Callable[..., None] = compiled(_bars)
+meet_unit: Callable[..., None] = compiled(_meet_unit)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
 _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 

@@ -17,10 +17,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import quote
 
+import numpy as np
+
 from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.contexts import AnyContext
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.texts import id_text
 
@@ -90,7 +93,8 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units. Leave the seed out.
+        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features. Leave
+        the seed out.
 
         A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
         """
@@ -116,10 +120,14 @@ class LiveTrial:
     def __repr__(self) -> str:
         return f"LiveTrial({self.name!r})"
 
-    def ask(self, id: str | int | None = None) -> Allocation:
-        """Give a unit its arm, or say why none is given; without an id it gets one of its own."""
+    def ask(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Allocation:
+        """Give a unit its arm, or say why none is given; without an id it gets one of its own.
+
+        The `context` are the numbers that the trial declares, by name or all in order.
+        """
         unit = secrets.token_hex(16) if id is None else id_text(id)
-        given = self._connection.post(f"{self._path}/units", {"unit": unit})
+        told = {} if context is None else {"context": _plain_context(context)}
+        given = self._connection.post(f"{self._path}/units", {"unit": unit, **told})
         return Allocation(**{field: given[field] for field in Allocation._fields})
 
     def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> Receipt:
@@ -200,9 +208,17 @@ def _plain(risk: AnyRisk | None) -> Any:
     return list(risk) if isinstance(risk, Sequence) and not isinstance(risk, str) else risk
 
 
+def _plain_context(context: AnyContext) -> Any:
+    """A context as JSON can hold it."""
+    if isinstance(context, Mapping):
+        return dict(context)
+    return context.tolist() if isinstance(context, np.ndarray) else list(context)
+
+
 def _explain_now(seen: Mapping[str, Any]) -> Explained:
     why = (
-        seen["holding"]
+        (seen["by_context"] and "which arm a unit gets is decided when it asks, by its context")
+        or seen["holding"]
         or seen["waiting"]
         or (seen["stopped"] and f"the trial has stopped, by the rule {seen['stopped']['rule']}")
         or f"the trial is {seen['status']}; which arm a unit gets is decided when it asks"

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
+from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts, Features, Numbers
 from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
-from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, no_contexts, write_bars
+from safebandit.core.kernels import Told, give_unit, kernels_for, meet_unit, memory_for, no_contexts, write_bars
 from safebandit.core.policies import WAIT, Decision, Setup, prepare
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
+from safebandit.errors import TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials.conduct_words import conduct_words, waiting_words
 from safebandit.trials.explanation import Explanation, explain_decision, reason_of
@@ -81,7 +82,8 @@ class Allocator:
 
     `places` are the arms' numbers in their trial, from 0: an arm's random numbers do not depend on the other arms.
     `conduct` is how units are given arms around the policy; by default one after the other. `units` is how many are
-    planned, where that is known.
+    planned, where that is known. `features` are those of the arms, and how many numbers the context of a unit has;
+    contexts are scaled here, to 0..1, and every question needs one where the policy goes by it.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Allocator:
         places: Sequence[int] | None = None,
         conduct: Conduct | None = None,
         units: int | None = None,
+        features: Features | None = None,
     ) -> None:
         self.arms = tuple(arms)
         self.limits = limits
@@ -102,23 +105,40 @@ class Allocator:
         self.seed = seed
         self.conduct = plain_conduct() if conduct is None else conduct
         self._rules = self.conduct.packed()
-        self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units))
+        self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units, features=features))
         self._kernels = kernels_for(self.policy)
         chosen = list(range(len(self.arms)) if places is None else places)
         streams = trial_streams(seed, 0, max(chosen) + 1)
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
-        self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits)
+        self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits, features)
+        # How many numbers of a context the policy goes by: none where it goes by no features.
+        by_features = features is not None and getattr(self.policy, "by_features", False)
+        self.context = features.context if features is not None and by_features else 0
         self._kernels.begin(self.policy, self.memory)
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
-    def decide(self, t: int, conduct: Conduct | None = None) -> Decision:
+    def _meet(self, context: Numbers | None) -> None:
+        """Set the features of every arm for the unit in question."""
+        if self.context:
+            meet_unit(self.memory.features, self.memory.arm_features, self._read_context(context))
+
+    def _read_context(self, context: Numbers | None) -> Numbers:
+        if context is None or len(context) != self.context:
+            raise TrialError(
+                f"this policy goes by the unit's context of {self.context} numbers, got "
+                f"{'none' if context is None else len(context)}; give context="
+            )
+        return np.asarray(context, float)
+
+    def decide(self, t: int, conduct: Conduct | None = None, *, context: Numbers | None = None) -> Decision:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
+        self._meet(context)
         table = self.memory.table["value"]
         table[:] = np.nan
         counts = np.zeros(ANSWERS + len(self.arms), np.int64)
         rules = self._rules if conduct is None else conduct.packed()
-        k, none = self._kernels.decide(self.policy, rules, self.memory, t, 1, counts)
+        k, none = self._ask(rules, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
@@ -126,7 +146,18 @@ class Allocator:
             self.arms, not np.isnan(saw[:, PERMISSIBLE]).all(),
         )  # fmt: skip
 
-    def consider(self, t: int, *, aside: int | None = None, conduct: Conduct | None = None) -> Decision:
+    def _ask(self, rules: Any, t: int, draws: int, counts: Counts) -> tuple[int, bool]:
+        """Have the policy decide so many times. Its own numbers are made by outcomes alone: where it computes in their
+        room, they are as before.
+        """
+        own = self.memory.numbers.copy()
+        answer = self._kernels.decide(self.policy, rules, self.memory, t, draws, counts)
+        self.memory.numbers[:] = own
+        return answer
+
+    def consider(
+        self, t: int, *, aside: int | None = None, conduct: Conduct | None = None, context: Numbers | None = None
+    ) -> Decision:
         """The decision of round t and all numbers behind it; nothing changes.
 
         With `aside` it is made with random numbers of their own, as one of those that are drawn for the chances of
@@ -135,25 +166,25 @@ class Allocator:
         before = self.memory.streams.copy()
         if aside is not None:
             self.memory.streams[:] = trial_streams(self.seed, aside, 1).policy
-        decision = self.decide(t, conduct)
+        decision = self.decide(t, conduct, context=context)
         self.memory.streams[:] = before
         return decision
 
-    def judge(self, t: int, *, aside: int) -> Decision:
+    def judge(self, t: int, *, aside: int, context: Numbers | None = None) -> Decision:
         """What the policy itself says of every arm in round t, whether or not it is asked; nothing changes."""
         alone = self.conduct._replace(cohort=1, waits=False, first=-1, burn_in=0)
-        return self.consider(t, aside=aside, conduct=alone)
+        return self.consider(t, aside=aside, conduct=alone, context=context)
 
-    def judged(self, decision: Decision, t: int, *, aside: int) -> Decision:
+    def judged(self, decision: Decision, t: int, *, aside: int, context: Numbers | None = None) -> Decision:
         """A decision with what the policy says of every arm, where the trial's conduct decided instead of it."""
         if decision.by_policy:
             return decision
-        seen = self.judge(t, aside=aside)
+        seen = self.judge(t, aside=aside, context=context)
         return seen._replace(k=decision.k, none=decision.none, by_policy=False)
 
-    def explain(self, t: int) -> Explanation:
+    def explain(self, t: int, *, context: Numbers | None = None) -> Explanation:
         """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
-        decision = self.judged(self.consider(t), t, aside=t)
+        decision = self.judged(self.consider(t, context=context), t, aside=t, context=context)
         return explain_decision(
             self.policy, decision, self.memory, t, self.limits, self.risks,
             reason=self.reason_of(decision), bars=self.bars(),
@@ -167,7 +198,9 @@ class Allocator:
             return waiting_words(self.arms, self.bars(), decision.permissible)
         return reason_of(self.policy, decision, self.limits, self.risks)
 
-    def chances(self, t: int, number: int, decision: Decision | None = None) -> Chances:
+    def chances(
+        self, t: int, number: int, decision: Decision | None = None, *, context: Numbers | None = None
+    ) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn or the policy tells the chances that it draws
         by, else from draws of decision `number`. A `decision` of this round that was made saves making it again.
 
@@ -176,17 +209,18 @@ class Allocator:
         tells = getattr(self.policy, "tells_chances", False)
         if tells and decision is not None and decision.by_policy and decision.k >= 0 and not decision.none:
             return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
+        self._meet(context)
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self.memory.table["value"]
         saw[:] = np.nan
-        _, none = self._kernels.decide(self.policy, self._rules, self.memory, t, 1, counts)
+        _, none = self._ask(self._rules, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
                 return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._kernels.decide(self.policy, self._rules, self.memory, t, CHANCE_DRAWS, counts)
+            self._ask(self._rules, t, CHANCE_DRAWS, counts)
             self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()
@@ -196,16 +230,25 @@ class Allocator:
         """Count the unit of round t, which is given arm k and of which all is pending; its play's number, from 0."""
         return int(give_unit(self._rules, self.memory, k, t))
 
-    def learn(self, k: int, play: int, t: int, known: Outcome, news: Outcome, *, lost: bool = False) -> None:
+    def learn(
+        self,
+        k: int,
+        play: int,
+        t: int,
+        known: Outcome,
+        news: Outcome,
+        *,
+        lost: bool = False,
+        context: Numbers | None = None,
+    ) -> None:
         """Count what is new of a play of arm k, the one of round t, given what was known of it before; of one that is
         `lost` nothing more is waited for.
         """
+        contexts = self._read_context(context)[None] if self.context else no_contexts(1)
         told, before = (
             np.array([[math.nan if value is None else value for value in part]]).view(CELL) for part in (news, known)
         )  # fmt: skip
-        self._learn(
-            Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost]), no_contexts(1))
-        )
+        self._learn(Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost]), contexts))
 
     def count(self, given: Given, told: Told) -> None:
         """Count units of which nothing is counted yet, and all that was told of them."""
@@ -216,7 +259,8 @@ class Allocator:
         course = self.memory.courses[0]
         course["given"], course["last"] = given.arms.sum(), given.last
         course["cohort"], course["cohort_from"] = given.cohort, given.cohort_from
-        self._learn(told)
+        # Contexts are kept whatever the policy; one that does not go by them has no room for them.
+        self._learn(told if self.context else told._replace(contexts=no_contexts(len(told.arms))))
 
     def _learn(self, told: Told) -> None:
         self._kernels.learn(self.policy, self._rules, self.memory, told)

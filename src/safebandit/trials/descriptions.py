@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from safebandit.problems.limits import show_alpha
+from safebandit.trials.contexts import context_words
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import outcome_names
 from safebandit.trials.settings import Settings
@@ -26,9 +27,10 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "created":
             text = _describe_settings(Settings.from_dict(content["settings"]))
         case "asked":
-            text = f"unit {content['unit']} was given {content['arm']} in round {content['round']}: {content['why']}"
+            given = f"{content['arm']} in round {content['round']}"
+            text = f"unit {content['unit']}{_context(content)} was given {given}: {content['why']}"
         case "held" | "waiting":
-            text = f"unit {content['unit']} was given no arm: {content['why']}"
+            text = f"unit {content['unit']}{_context(content)} was given no arm: {content['why']}"
         case "told":
             text = f"unit {content['unit']}: {_outcome(content['outcome'], risks)}"
         case "corrected":
@@ -46,6 +48,10 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case _:
             text = content.get("reason", "")
     return text + _doubt(content)
+
+
+def _context(content: dict[str, Any]) -> str:
+    return f" ({context_words(content['context'])})" if "context" in content else ""
 
 
 def _describe_own(kind: str, content: dict[str, Any]) -> str:
@@ -85,7 +91,8 @@ def _doubt(content: dict[str, Any]) -> str:
 def _describe_settings(settings: Settings) -> str:
     arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
     by = "" if settings.design is None else f", by a design of at most {settings.design.units} units"
-    return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}{by}"
+    units = f", a context of {', '.join(settings.context)}" if settings.context else ""
+    return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}{units}{by}"
 
 
 def _outcome(values: list[float | None], risks: tuple[str, ...]) -> str:

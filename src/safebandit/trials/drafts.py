@@ -11,6 +11,7 @@ from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
+from safebandit.trials.contexts import Context, by_name
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
 from safebandit.trials.events import Draft
@@ -37,23 +38,24 @@ def check_beginning(settings: Settings) -> None:
         raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
 
 
-def ask(state: TrialState, unit: str, *, count_decision: bool = True) -> Draft:
-    """Decide: an arm for the unit, or that none is given, with all that the decision rests on.
+def ask(state: TrialState, unit: str, context: Context = (), *, count_decision: bool = True) -> Draft:
+    """Decide: an arm for the unit of this context, or that none is given, with all that the decision rests on.
 
     The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
     from draws, the decision is one of them; older logs did not count it.
     """
     check_open(state)
     allocator = state.allocator
-    before = allocator.position
-    decision = allocator.decide(state.round)
-    chances = allocator.chances(state.round, state.decisions + 1, decision)
+    before, seen = allocator.position, state.settings.scaled(context)
+    decision = allocator.decide(state.round, context=seen)
+    chances = allocator.chances(state.round, state.decisions + 1, decision, context=seen)
     if count_decision:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.
-    decision = allocator.judged(decision, state.round, aside=state.decisions + 2)
+    decision = allocator.judged(decision, state.round, aside=state.decisions + 2, context=seen)
     body = {
         "unit": unit,
+        **({"context": by_name(context, state.settings.context)} if context else {}),
         "round": state.round,
         "decision": state.decisions + 1,
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,

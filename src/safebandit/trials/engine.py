@@ -12,6 +12,7 @@ from typing import Any
 from safebandit.errors import ConflictError, DamagedError, TrialError
 from safebandit.trials import drafts
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.contexts import AnyContext, by_name, context_words, ranges_of
 from safebandit.trials.events import NO_ARM, Draft, kind_of, seal, stamp
 from safebandit.trials.looks import consequences, measured, selection
 from safebandit.trials.settings import Settings
@@ -37,8 +38,8 @@ class Engine:
         selection(self.state)
         return self.append(drafts.create(self.state.settings), actor)
 
-    def ask(self, id: str | int, *, actor: str) -> Allocation:
-        """Give a unit its arm; the one that it has already, if it has one."""
+    def ask(self, id: str | int, *, context: AnyContext | None = None, actor: str) -> Allocation:
+        """Give a unit its arm; the one that it has already, if it has one: then its context need not be told again."""
         # Before anything is decided: a decision that is then refused would have moved the random numbers.
         check_text("actor", actor)
         found = find_unit(self.state.aliases, self.store, id)
@@ -48,14 +49,16 @@ class Engine:
                 "give the unit another id"
             )
         if found is not None:
+            self._check_context(found, context)
             return self._decided(("asked",), found.asked_at, found)
         unit = read_unit_id(id)
         drafts.check_id(self.state, unit)
-        stands_at = self.state.stands_at
+        told = self.state.settings.read_context(f"unit {unit!r}", context)
+        stands_at = self.state.stands_for(told)
         if stands_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
             return self._decided(tuple(NO_ARM), stands_at)._replace(unit=unit)
-        draft = drafts.ask(self.state, unit)
+        draft = drafts.ask(self.state, unit, told)
         done = self.append(draft, actor)
         return _answer(draft.kind, draft.body, done.event, new=True)
 
@@ -105,6 +108,17 @@ class Engine:
             self.append(following, SOFTWARE)
         return Receipt(event.number, True)
 
+    def _check_context(self, unit: Unit, context: AnyContext | None) -> None:
+        """Refuse another context than that by which a unit has its arm; what that was is not told to whoever asks."""
+        if context is not None:
+            told = self.state.settings.read_context(f"unit {unit.id!r}", context)
+            if list(told) != unit.context:
+                got = context_words(by_name(told, self.state.settings.context))
+                raise ConflictError(
+                    f"unit {unit.id!r} has its arm since event {unit.asked_at} by another context, got {got}; ask "
+                    "without one for the arm that it has"
+                )
+
     def _unit(self, id: str | int) -> Unit:
         unit = find_unit(self.state.aliases, self.store, id)
         if unit is None:
@@ -138,7 +152,8 @@ def warm_up(settings: Settings) -> None:
     """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
     practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
-    if practice.ask("1", actor=SOFTWARE).arm is not None:
+    context = {each.name: each.low for each in ranges_of(settings.context)} or None
+    if practice.ask("1", context=context, actor=SOFTWARE).arm is not None:
         reward = 0.0 if settings.rewarded else None
         practice.tell("1", reward=reward, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)
     if settings.design is not None:

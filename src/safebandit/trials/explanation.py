@@ -44,7 +44,9 @@ class ArmView(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The arm that the next `ask` gives (None: it holds), why, and every arm's numbers."""
+    """The arm that the next `ask` gives (None: it holds), why, and every arm's numbers; `context` says for a unit of
+    which context.
+    """
 
     round: int
     alpha: Alpha
@@ -52,6 +54,7 @@ class Explanation:
     why: str
     arms: tuple[ArmView, ...]
     risks: tuple[str, ...] = ONE_RISK
+    context: str = ""
 
     def table(self) -> pd.DataFrame:
         """One row per arm; several risks have a column each, such as "mean_risk nausea"."""
@@ -72,7 +75,8 @@ class Explanation:
         return row
 
     def __str__(self) -> str:
-        head = f"round {self.round}, alpha {show_alpha(self.alpha)}: {self.chosen or 'hold'} ({self.why})"
+        unit = f", {self.context}" if self.context else ""
+        head = f"round {self.round}{unit}, alpha {show_alpha(self.alpha)}: {self.chosen or 'hold'} ({self.why})"
         return f"{head}\n{self.table().to_string(na_rep='-', float_format=lambda x: f'{x:.4f}')}"
 
     def _repr_html_(self) -> str:

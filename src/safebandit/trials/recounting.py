@@ -8,20 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import CELL, Counts
-from safebandit.core.kernels import Told, no_contexts
+from safebandit.core.kernels import Told
 from safebandit.trials.allocator import Given
+from safebandit.trials.contexts import scaled
 from safebandit.trials.units import UnitTable
 
 HARM = 1.0
 
 
 def in_order(
-    units: UnitTable, arms: Sequence[str], *, lost_is_harm: bool, cohort_from: int = 0
+    units: UnitTable, arms: Sequence[str], *, lost_is_harm: bool, cohort_from: int = 0, declared: Sequence[str] = ()
 ) -> tuple[Given, Told]:  # fmt: skip
     """The units that these arms were given, and what was told of them, event by event.
 
     `cohort_from` is the round in which the present cohort began; by default that of the last unit. What became known
-    after a unit was given up is counted where it was given up, and the rest given up.
+    after a unit was given up is counted where it was given up, and the rest given up. `declared` are the numbers of a
+    context, with their ranges.
     """
     place = {arm: k for k, arm in enumerate(arms)}
     # The last place stands for -1.
@@ -40,7 +42,9 @@ def in_order(
     if lost_is_harm:
         news[:, 1:][lost[:, None] & np.isnan(known[:, 1:])] = HARM
     new, old = (np.ascontiguousarray(part).view(CELL) for part in (news, known))
-    return given, Told(of[rows], units.plays[rows], units.rounds[rows], new, old, lost, no_contexts(len(rows)))
+    # Of no units no width is known.
+    contexts = scaled(units.contexts[rows].reshape(len(rows), len(declared)), declared)
+    return given, Told(of[rows], units.plays[rows], units.rounds[rows], new, old, lost, contexts)
 
 
 def _given(of: Counts, rounds: Counts, arms: int, cohort_from: int) -> Given:

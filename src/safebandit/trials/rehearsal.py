@@ -273,6 +273,11 @@ def rehearse(
     >>> rehearsed.chances()["hold"]
     0.0
     """
+    if settings.context or settings.features:
+        raise SimulationError(
+            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
+            "simulate its policy on a linear instance"
+        )
     truth = _truth(settings, mu, nu, instance)
     scenario = Expected(
         _units(settings, units),

@@ -10,6 +10,7 @@ from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
 from safebandit.trials.conduct_words import BARS
+from safebandit.trials.contexts import Context
 from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
     DECISIONS,
@@ -238,8 +239,10 @@ class Replay:
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
         self._check_new(state, content["unit"], spelled=content["software"] not in _BEFORE_ONE_SPELLING)
-        if state.stands_at is not None:
-            raise ConflictError(f"the trial gives no arm since event {state.stands_at}, and nothing has happened since")
+        told = self._context(state, content)
+        stands_at = state.stands_for(told)
+        if stands_at is not None:
+            raise ConflictError(f"the trial gives no arm since event {stands_at}, and nothing has happened since")
         drafts.check_open(state)
         drafts.check_id(state, content["unit"])
         if self._newer and version_0_1_0.decided(content):
@@ -252,6 +255,10 @@ class Replay:
         arm, arms = content["arm"], state.allocator.arms
         if arm is not None and not state.allocator.may_give(arms.index(arm)):
             raise ConflictError(f"{arm!r} could not be given: it {BARS[state.allocator.bars()[arms.index(arm)]]}")
+
+    def _context(self, state: TrialState, content: Mapping[str, Any]) -> Context:
+        """The context of a decision; where it is not as a trial writes it, the decision made again differs."""
+        return state.settings.read_context(f"unit {content['unit']!r}", content.get("context"))
 
     def _check_new(self, state: TrialState, unit: str, *, spelled: bool) -> None:
         """Whether a unit has an id that could be taken, and no arm; `spelled`: ids had one spelling already."""
@@ -272,7 +279,7 @@ class Replay:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
         state.allocator.position = words
         alone = content.get("propensities") == drafts.DRAWS_ALONE
-        draft = drafts.ask(state, content["unit"], count_decision=not alone)
+        draft = drafts.ask(state, content["unit"], self._context(state, content), count_decision=not alone)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from safebandit.core.arms import Features, Numbers
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.naming import read_number
 from safebandit.core.policies import policy_from_text, recommended
@@ -14,6 +15,18 @@ from safebandit.errors import TrialError, suggest
 from safebandit.names import find_name, read_name
 from safebandit.problems.limits import AnyAlpha, list_risk_names, plain_alpha, read_limits, write_alpha
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.contexts import (
+    AnyContext,
+    Context,
+    check_coefficients,
+    check_no_features,
+    check_without_context,
+    features_for,
+    read_context,
+    read_declared,
+    read_features,
+    scaled,
+)
 from safebandit.trials.design import Design
 from safebandit.trials.designed import (
     amended_design,
@@ -40,6 +53,9 @@ from safebandit.trials.reading import (
 )
 from safebandit.trials.texts import check_text
 
+# In the log only where there are some.
+_SELDOM = ("ids", "design", "context", "features")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -47,7 +63,8 @@ class Settings:
 
     `pending_cap` is how many units of an arm may wait for their risk before any is known; `lost` what a unit that is
     given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore"; `ids` a pattern that the
-    id of a new unit must match, if there is one.
+    id of a new unit must match, if there is one. `context` are the numbers that a unit asks with, each with its range
+    ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones too.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -64,6 +81,8 @@ class Settings:
     title: str = ""
     ids: str = ""
     design: Design | None = None
+    context: tuple[str, ...] = ()
+    features: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
     def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
@@ -89,6 +108,8 @@ class Settings:
         title: str = "",
         ids: str = "",
         units: int | None = None,
+        context: Sequence[str] | None = None,
+        features: Any = None,
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
 
@@ -112,6 +133,8 @@ class Settings:
             lost=lost,
             title=check_text("title", title, empty=True),
             ids=read_ids(ids),
+            context=() if context is None else read_declared(context),
+            features=() if features is None else read_features(features, names),
         )
         return made.checked()
 
@@ -130,6 +153,9 @@ class Settings:
             read_pattern(self.ids)
         if self.design is not None:
             check_settings(self, self.design)
+            check_without_context(self.context, self.features)
+        if self.goes_by_features:
+            check_coefficients(self._features(), len(self.active))
         self.allocator()
         return self
 
@@ -144,6 +170,10 @@ class Settings:
             check_text("a risk's name", risk)
         check_text("title", self.title, empty=True)
         check_different(self.arms)
+        if read_declared(self.context) != self.context:
+            raise TrialError(f"context must be written as a trial writes it, got {', '.join(self.context)}")
+        if self.features and read_features(self.features, self.arms) != self.features:
+            raise TrialError(f"features must be numbers, a row for each arm, got {self.features}")
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -154,6 +184,28 @@ class Settings:
     def rewarded(self) -> bool:
         """Whether a unit has a reward at all."""
         return self.design is None or self.design.rewarded
+
+    @property
+    def goes_by_features(self) -> bool:
+        """Whether the policy goes by features of arms and units."""
+        return bool(getattr(policy_from_text(self.policy), "by_features", False))
+
+    @property
+    def goes_by_context(self) -> bool:
+        """Whether what is decided depends on the unit's context: other policies keep it, and do not look at it."""
+        return bool(self.context) and self.goes_by_features
+
+    def read_context(self, what: str, context: AnyContext | None) -> Context:
+        """A unit's context as it is kept, in the order in which it is declared."""
+        return read_context(what, context, self.context)
+
+    def scaled(self, context: Sequence[float]) -> Numbers | None:
+        """A context as the policy sees it; None where it sees none."""
+        return scaled(context, self.context) if context else None
+
+    def _features(self) -> Features | None:
+        rows = [row for arm, row in zip(self.arms, self.features, strict=False) if arm not in self.withdrawn]
+        return features_for(rows, len(self.active), len(self.context))
 
     def allocator(self) -> Allocator:
         """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place."""
@@ -169,6 +221,7 @@ class Settings:
         return Allocator(
             self.active, self.limits, policy_from_text(self.policy),
             risks=self.risks, seed=self.seed, places=places, conduct=plain_conduct(self.pending_cap),
+            features=self._features(),
         )  # fmt: skip
 
     def amended(
@@ -198,6 +251,7 @@ class Settings:
             if arm in self.active:
                 raise TrialError(f"the trial already has the arm {arm!r}; give a new arm another name")
         new = [arm for arm in add if arm not in self.withdrawn]
+        check_no_features(self.features, new)
         check_different([*self.arms, *new])
         gone = [arm for arm in (*self.withdrawn, *withdraw) if arm not in add]
         if self.design is not None:
@@ -233,11 +287,13 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """As the log has it."""
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "limits"}
-        # As trials were written before there was a pattern, or a design.
-        plain = {name: value for name, value in plain.items() if value or name not in ("ids", "design")}
+        # As trials were written before there was a pattern, a design, a context or features.
+        plain = {name: value for name, value in plain.items() if value or name not in _SELDOM}
         if self.design is not None:
             plain["design"] = self.design.to_dict()
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+        if self.features:
+            listed["features"] = [list(row) for row in self.features]
         return {**listed, "alpha": write_alpha(plain_alpha(self.limits))}
 
     @classmethod
@@ -247,6 +303,8 @@ class Settings:
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         if "design" in values:
             values["design"] = kept_design(values["design"])
+        if "features" in values:
+            values["features"] = tuple(tuple(row) for row in values["features"])
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)
         return cls(limits=limits, **values)
 
@@ -262,6 +320,7 @@ def read_settings(arms: Any = None, *, design: Any = None, seed: int | None = No
         if arms is None:
             raise TrialError("a trial needs arms and alpha, or a design that says them")
         return Settings.read(arms, seed=seed, **said)
+    check_without_context(*(said.pop(name, None) for name in ("context", "features")))
     given = [name for name, value in said.items() if value not in (None, "", 0, _USUAL_LOST.get(name))]
     if given:
         raise TrialError(f"a design says {', '.join(given)}; leave {given[0]} out, or write it into the design")

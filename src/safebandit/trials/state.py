@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from safebandit.names import normal
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.events import NOTHING, Event, canonical, kind_of
+from safebandit.trials.events import NO_ARM, NOTHING, Event, canonical, kind_of
 from safebandit.trials.recounting import HARM, in_order
 from safebandit.trials.settings import Settings
 from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep.
-_SELDOM = ("waits_at", "voided", "aliases", "cohort_from", "dropped", "stop")
+_SELDOM = ("waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop")
+# Contexts for which it is remembered that no arm is given.
+MOST_STANDING = 100
 _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
@@ -34,6 +37,8 @@ class TrialState:
         # something happens that may change it: not a pause, nor asking again.
         self.held_at: int | None = None
         self.waits_at: int | None = None
+        # Where a policy goes by the unit's context, the last such events for each context that asked.
+        self.standing: dict[str, int] = {}
         # Those that were voided are no units; how many there were, by arm.
         self.units = 0
         self.voided: dict[str, int] = {}
@@ -63,6 +68,16 @@ class TrialState:
         """The event since which no arm is given, because none is permissible or because all wait for outcomes."""
         return self.held_at if self.waits_at is None else self.waits_at
 
+    def stands_for(self, context: Sequence[float]) -> int | None:
+        """The event since which a unit of this context is given no arm.
+
+        What is decided for one context says nothing of another, where the policy goes by it: so a unit of another
+        context is decided anew, and that is written. For the same context nothing has changed: to decide again would be
+        another draw, and no new evidence. The last contexts are remembered, not all, so that a long hold does not make
+        the state long.
+        """
+        return self.standing.get(_key(context)) if self.allocator.context else self.stands_at
+
     def apply(self, event: Event, store: Store) -> None:
         """Do what the event says was done; the decision itself is not made again."""
         self.do(event.number, event.kind, event.content, store)
@@ -72,6 +87,8 @@ class TrialState:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         if kind not in ("paused", "resumed", "closed", "recounted"):
             self.held_at = self.waits_at = None
+            if kind not in NO_ARM:
+                self.standing = {}
         looks = self.allocator.looks
         self.done = bool(content.get("done"))
         match kind_of(kind, content):
@@ -80,6 +97,7 @@ class TrialState:
             case "held" | "waiting" as found:
                 self.decisions += 1
                 self.held_at, self.waits_at = (number, None) if found == "held" else (None, number)
+                self._stand(number, content.get("context"))
             case "recounted":
                 self._count_anew(store)
                 self.recounted = False
@@ -127,6 +145,12 @@ class TrialState:
             case "voided":
                 self._void(number, unit, store)
 
+    def _stand(self, number: int, context: Mapping[str, float] | None) -> None:
+        if context is not None and self.allocator.context:
+            self.standing[_key(self.settings.read_context("a unit", context))] = number
+            if len(self.standing) > MOST_STANDING:
+                del self.standing[min(self.standing, key=lambda key: self.standing[key])]
+
     def _give(self, number: int, content: dict[str, Any], store: Store) -> None:
         self.decisions += 1
         self.units += 1
@@ -138,7 +162,10 @@ class TrialState:
             self.cohort_from = self.allocator.course["cohort_from"]
         width = 1 + len(self.settings.risks)
         told_at = [None if self.settings.rewarded else number, *[None] * (width - 1)]
-        store.put(Unit(unit, arm, content["round"], play, number, [None] * width, told_at))
+        context = self.settings.read_context(f"unit {unit!r}", content.get("context"))
+        store.put(
+            Unit(unit, arm, content["round"], play, number, [None] * width, told_at, context=list(context))
+        )  # fmt: skip
         if normal(unit) != unit:
             self.aliases.setdefault(normal(unit), unit)
 
@@ -179,7 +206,10 @@ class TrialState:
         """Count what is new of a unit; of an arm that was withdrawn nothing is counted until it is added again."""
         if unit.arm in self.allocator.arms:
             k = self.allocator.arms.index(unit.arm)
-            self.allocator.learn(k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost)
+            context = self.settings.scaled(unit.context)
+            self.allocator.learn(
+                k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost, context=context
+            )  # fmt: skip
 
     def count(self, store: Store) -> None:
         """Count all outcomes that a store has, by the settings in force now."""
@@ -191,9 +221,11 @@ class TrialState:
         self.allocator = self.settings.allocator()
         self.allocator.position = position
         self._drop_again()
-        lost_is_harm, arms = self.settings.lost == "harm", self.allocator.arms
         self.allocator.count(
-            *in_order(store.table(), arms, lost_is_harm=lost_is_harm, cohort_from=self.cohort_from)
+            *in_order(
+                store.table(), self.allocator.arms, lost_is_harm=self.settings.lost == "harm",
+                cohort_from=self.cohort_from, declared=self.settings.context,
+            )
         )  # fmt: skip
 
     @property
@@ -236,6 +268,10 @@ class TrialState:
         if made.recounted:
             made._count_anew(store)
         return made
+
+
+def _key(context: Sequence[float]) -> str:
+    return canonical(list(context))
 
 
 def _existing(store: Store, id: str) -> Unit:

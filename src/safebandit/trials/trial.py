@@ -12,6 +12,7 @@ from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.contexts import AnyContext, by_name, context_words
 from safebandit.trials.design import Design
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
 from safebandit.trials.engine import Engine
@@ -63,6 +64,15 @@ class Trial:
     Receipt(event=3, new=True)
     >>> trial.pending
     {'patient 1': '0'}
+
+    Units may have a `context`, numbers that are known before they get an arm, each with its range; and arms `features`,
+    a row of numbers for each. Policies that go by features decide by both; others keep the context, and do not look at
+    it.
+
+    >>> trial = Trial(["low", "high"], alpha=0.3, policy="docb", context=["age:18..90", "smoker"], seed=7)
+    >>> unit = trial.ask("patient 1", context={"age": 44, "smoker": 0})
+    >>> trial.log[-1].content["context"]
+    {'age': 44.0, 'smoker': 0.0}
     """
 
     def __init__(
@@ -80,12 +90,14 @@ class Trial:
         title: str = "",
         ids: str = "",
         units: int | None = None,
+        context: Sequence[str] | None = None,
+        features: Any = None,
         name: str = NAME,
         actor: str = ACTOR,
     ) -> None:
         said = {
             "alpha": alpha, "policy": policy, "risks": risks, "pending_cap": pending_cap, "delay": delay, "lost": lost,
-            "title": title, "ids": ids, "units": units,
+            "title": title, "ids": ids, "units": units, "context": context, "features": features,
         }  # fmt: skip
         if isinstance(arms, Design):
             arms, design = None, arms if design is None else (arms, design)
@@ -183,14 +195,15 @@ class Trial:
     def _allocator(self) -> Allocator:
         return self._engine.state.allocator
 
-    def ask(self, id: str | int | None = None) -> Allocation:
+    def ask(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Allocation:
         """Give a unit its arm, or say why none is given; asked again, it is the same arm.
 
         Without an id it is a new unit, which gets the number of its round. While no arm can be given, because none is
         permissible (`held`) or all wait for outcomes (`waiting`), asking again changes nothing until something is told,
-        corrected, given up, voided or amended.
+        corrected, given up, voided or amended. Where the policy goes by the unit's `context` (numbers by name, or all
+        in order), that holds for this context: a unit of another one is decided anew.
         """
-        return self._engine.ready().ask(self._next_id() if id is None else id, actor=self.actor)
+        return self._engine.ready().ask(self._next_id() if id is None else id, context=context, actor=self.actor)
 
     def _next_id(self) -> str:
         number = self.round
@@ -239,15 +252,22 @@ class Trial:
         """Give no more arms, ever; outcomes are still taken."""
         return self._engine.ready().set_status("close", reason=reason, actor=self.actor)
 
-    def explain(self) -> Explanation:
-        """What is known of every arm now, who is permissible, and which arm the next new unit gets, and why."""
-        state = self._engine.state
-        now = self._allocator.position
-        if state.stands_at is not None:
+    def explain(self, *, context: AnyContext | None = None) -> Explanation:
+        """What is known of every arm now, who is permissible, and which arm the next new unit gets, and why.
+
+        Where the policy goes by the unit's context, it is needed, as `ask` takes it.
+        """
+        state, settings = self._engine.state, self.settings
+        needed = context is not None or self._allocator.context > 0
+        told = settings.read_context("an explanation", context) if needed else ()
+        now, stands_at = self._allocator.position, state.stands_for(told)
+        if stands_at is not None:
             # A hold stands as it was decided: with a risk that is drawn, another draw could end it.
-            self._allocator.position = version_0_1_0.stream_words(self._store.event(state.stands_at).content) or now
-        explained = self._allocator.explain(self.round)
+            self._allocator.position = version_0_1_0.stream_words(self._store.event(stands_at).content) or now
+        explained = self._allocator.explain(self.round, context=settings.scaled(told))
         self._allocator.position = now
+        if told:
+            explained = replace(explained, context=context_words(by_name(told, settings.context)))
         if state.stop is not None:
             return replace(explained, chosen=None, why=f"the trial has stopped, by the rule {state.stop['rule']}")
         return explained

@@ -16,6 +16,7 @@ class Unit:
     """One unit: which play of which arm, in which round; its outcome (reward, then every risk) as far as it is known,
     with the numbers of the events that told it; `lost_at` is the event in which it was given up, `voided_at` the one
     that says that it never got its arm. That a unit of a trial without rewards has none is known since it got its arm.
+    `context` are the numbers that it asked with, as they were told.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Unit:
     told_at: list[int | None] = field(default_factory=list)
     lost_at: int | None = None
     voided_at: int | None = None
+    context: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.told_at = self.told_at or [None] * len(self.outcome)
@@ -41,7 +43,7 @@ class Unit:
 class UnitTable(NamedTuple):
     """Units, a row for each: their arms, by their places in `names` (-1: voided, it counts as nothing), plays and
     rounds; their outcomes (columns), NaN where not known, with the numbers of the events that told them, and the event
-    in which each was given up; 0 where there is none.
+    in which each was given up; 0 where there is none; and their contexts as they were told.
     """
 
     names: tuple[str, ...]
@@ -51,11 +53,12 @@ class UnitTable(NamedTuple):
     outcomes: Numbers
     told_at: Counts
     lost_at: Counts
+    contexts: Numbers
 
 
 def as_table(units: Iterable[Unit]) -> UnitTable:
     """These units in their order."""
-    fields = ("arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at")
+    fields = ("arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context")
     listed = list(units)
     return unit_table(*([getattr(unit, name) for unit in listed] for name in fields))
 
@@ -68,6 +71,7 @@ def unit_table(
     told_at: Sequence[Sequence[int | None]],
     lost_at: Sequence[int | None],
     voided_at: Sequence[int | None],
+    contexts: Sequence[Sequence[float]],
 ) -> UnitTable:
     """A table of these columns; None becomes NaN or 0."""
     names = tuple(dict.fromkeys(arms))
@@ -77,7 +81,8 @@ def unit_table(
     places = np.where(void > 0, -1, np.array([place[arm] for arm in arms], np.int64))
     values = np.array(outcomes, float).reshape(shape)
     numbers, order = np.array(plays, np.int64), np.array(rounds, np.int64)
-    return UnitTable(names, places, numbers, order, values, told.reshape(shape), lost)
+    told_of = np.array(contexts, float).reshape((len(arms), len(contexts[0]) if contexts else 0))
+    return UnitTable(names, places, numbers, order, values, told.reshape(shape), lost, told_of)
 
 
 def with_units(table: UnitTable, rows: Mapping[str, int], units: Sequence[Unit]) -> UnitTable:

@@ -11,6 +11,7 @@ from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
+from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
 
 router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
@@ -81,17 +82,19 @@ def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: A
 def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
     found = ledger.unit(trial, unit)
     closed = listing.is_closed(ledger, trial)
+    settings = ledger.state(trial).settings
     decision = schemas.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
     reward, *risks = found.outcome
     return schemas.UnitAnswer(
         unit=found.id,
         arm=found.arm,
         round=found.round,
+        context=by_name(found.context, settings.context),
         pending=found.pending,
         given_up=found.lost_at is not None and found.voided_at is None,
         void=found.voided_at is not None,
         reward=reward,
-        risk=dict(zip(ledger.state(trial).settings.risks, risks, strict=True)),
+        risk=dict(zip(settings.risks, risks, strict=True)),
         alpha=listing.alpha_at(ledger, trial, found.asked_at),
         decision=decision,
     )

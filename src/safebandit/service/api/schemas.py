@@ -11,6 +11,7 @@ from safebandit.service.keys import NAME_LENGTH
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
 Risk = Share | list[Share | None] | dict[str, Share | None]
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
@@ -56,12 +57,33 @@ class NewTrial(Body):
     title: Annotated[str, Field(max_length=200, examples=["Pain of the knee, second phase"])] = ""
     ids: Annotated[str, Field(max_length=200, examples=["P-[0-9]{4}"], description=_IDS)] = ""
     units: Annotated[int | None, Field(ge=1, le=10**9, examples=[400], description="Units that are planned.")] = None
+    context: Annotated[
+        list[ShortText] | None,
+        Field(max_length=100, examples=[["age:18..90", "smoker"]], description="Numbers that a unit asks with."),
+    ] = None
+    features: Annotated[
+        list[list[Finite]] | dict[str, list[Finite]] | None,
+        Field(max_length=1000, description="A row of numbers for each arm, in order or by name."),
+    ] = None
 
 
 class Question(Body):
-    """Which unit asks for an arm, or is asked about."""
+    """Which unit is asked about."""
 
     unit: UnitId
+
+
+class Asking(Question):
+    """Which unit asks for an arm, with what context where the trial declares one."""
+
+    context: Annotated[
+        dict[str, Finite] | list[Finite] | None,
+        Field(
+            max_length=100,
+            examples=[{"age": 44, "smoker": 0}],
+            description="By name, or all in order; a unit that has its arm need not say it again.",
+        ),
+    ] = None
 
 
 class Outcome(Body):
@@ -175,7 +197,9 @@ class ArmAnswer(Answer):
     mean_risk: list[float | None]
     risk_interval: list[tuple[float, float] | None]
     risk_index: list[float | None]
-    permissible: bool
+    permissible: Annotated[
+        bool | None, Field(description="Nothing where that depends on the context of the unit that asks.")
+    ]
     propensity: Annotated[float | None, Field(description="Not told while one arm is sure to come next.")]
     why: str
 
@@ -252,6 +276,14 @@ class OverviewAnswer(Answer):
     pending_cap: int
     lost: str
     ids: str
+    context: Annotated[list[str], Field(description="Numbers that a unit asks with, and their ranges.")]
+    features: Annotated[dict[str, list[float]] | None, Field(description="Numbers of every arm, if it has some.")]
+    by_context: Annotated[
+        bool,
+        Field(
+            description="What is decided depends on the unit's context: holding and waiting are of the last that asked."
+        ),
+    ]
     units: int
     voided: int
     pending: int
@@ -310,6 +342,7 @@ class UnitAnswer(Answer):
     unit: str
     arm: str
     round: int
+    context: Annotated[dict[str, float], Field(description="What it asked with, if the trial declares a context.")]
     pending: bool
     given_up: bool
     void: Annotated[bool, Field(description="It never got its arm, and counts as nothing.")]

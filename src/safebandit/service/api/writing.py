@@ -83,11 +83,12 @@ async def create_trial(body: schemas.NewTrial, request: Request, response: Respo
     responses={200: {"model": AllocationAnswer, "description": "It has an arm already, or there is none to give."}},
 )
 async def ask(
-    trial: TrialInPath, body: schemas.Question, request: Request, response: Response, key: Asker
+    trial: TrialInPath, body: schemas.Asking, request: Request, response: Response, key: Asker
 ) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     try:
-        given: Allocation = await write(request, trial, _to(trial, Engine.ask, body.unit, actor=key.actor))
+        asking = _to(trial, Engine.ask, body.unit, context=body.context, actor=key.actor)
+        given: Allocation = await write(request, trial, asking)
     except StoppedError as refusal:
         raise refusal if key.may("read") else StoppedError(refusal.plain) from None
     if given.new:

@@ -74,7 +74,8 @@ def bounded(allocation: AllocationOverTime) -> AllocationOverTime:
 
 def allocation_panel(allocation: AllocationOverTime, arms: Sequence[ArmOverview]) -> Panel:
     """The share of each arm in each block."""
-    permissible = {arm.arm: arm.permissible for arm in arms}
+    # What depends on the unit is not refused.
+    permissible = {arm.arm: arm.permissible is not False for arm in arms}
     totals = allocation.totals
     shares = [[n / total for n, total in zip(counts, totals, strict=True)] for counts in allocation.arms.values()]
     top = nice_top(share for each in shares for share in each)
@@ -159,6 +160,7 @@ def _row(
     top: float,
 ) -> Row:
     """An arm's interval as a line, its mean as a disc or, where it is not permissible, as a hollow diamond."""
+    may = arm.permissible is not False
     said = "no outcome yet" if mean is None else f"mean {share(mean)}, 95 % credible interval {interval(bounds)}"
     parts = [_upright("grid", part, 0, HEIGHT) for part in ("0%", "50%", "100%")]
     if limit is not None:
@@ -169,14 +171,14 @@ def _row(
         parts.append(f'<line class="interval" x1="{left}" x2="{right}" y1="{MIDDLE}" y2="{MIDDLE}"/>')
     if index is not None and math.isfinite(index):
         parts.append(_upright("index", _x(index, top), MIDDLE - 6, MIDDLE + 6))
-    if mean is not None and arm.permissible:
+    if mean is not None and may:
         parts.append(f'<circle class="mean" cx="{_x(mean, top)}" cy="{MIDDLE}" r="5"/>')
     elif mean is not None:
         diamond = '<path class="mean" d="M-6 0L0-6 6 0 0 6Z"/>'
         parts.append(f'<svg class="place" x="{_x(mean, top)}" y="{MIDDLE}">{diamond}</svg>')
-    kind = "forest" if arm.permissible else "forest refused"
+    kind = "forest" if may else "forest refused"
     head = Markup('<svg class="{}" height="{}" role="img"><title>{}: {}</title>').format(kind, HEIGHT, arm.arm, said)
-    return Row(arm.arm, head + _numbers_only(parts), share(mean), arm.permissible)
+    return Row(arm.arm, head + _numbers_only(parts), share(mean), may)
 
 
 def _axis(top: float) -> Markup:

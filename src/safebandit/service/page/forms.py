@@ -67,6 +67,9 @@ def _settings(form: FormData) -> Settings:
         lost=text(form, "lost") or "harm",
         title=text(form, "title").strip(),
         ids=text(form, "ids").strip(),
+        context=lines(form, "context") or None,
+        features=[[_number(part.strip(), "a feature") for part in line.split(",")] for line in lines(form, "features")]
+        or None,
     )
 
 
@@ -80,7 +83,8 @@ def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Respons
         return screens.trial_screen(request, key, trial, sent=Sent("ask", message, values=form, confirm=unit))
 
     def read() -> Work:
-        return lambda writing: writing.trial(trial).ask(unit, actor=key.actor)
+        context = _context(request, trial, form)
+        return lambda writing: writing.trial(trial).ask(unit, context=context, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
 
@@ -218,7 +222,7 @@ def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read
         request.app.state.metrics.decided(trial, done.kind)
     if isinstance(done, Allocation) and (done.arm is None or not done.new):
         # Nothing was written that an address could name: said at once, and asked again it is the same.
-        return screens.trial_screen(request, key, trial, sent=_given(key, done))
+        return screens.trial_screen(request, key, trial, sent=_given(key, done, typed))
     query = {"done": form, "event": str(done.event)} if done.new else {"done": form}
     return go(f"/trials/{trial}?{urlencode(query)}#{form}")
 
@@ -227,7 +231,8 @@ def _is_new(request: Request, trial: str, unit: str) -> bool:
     """Whether asking would give this unit an arm that it does not have yet."""
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
-    if head.status != "open" or head.holding or head.waiting:
+    stands = (head.holding or head.waiting) and not head.by_context
+    if head.status != "open" or stands:
         return False
     try:
         ledger.unit(trial, read_unit_id(unit))
@@ -244,11 +249,11 @@ def given_words(unit: str, arm: str) -> str:
     return f"Unit {unit} gets: {arm}"
 
 
-def _given(key: Key, done: Allocation) -> Sent:
+def _given(key: Key, done: Allocation, typed: FormData) -> Sent:
     if done.arm is not None:
         return Sent("ask", given_words(done.unit, done.arm))
     why = done.why if key.may("read") else without_numbers(done.why)
-    return Sent("ask", f"Unit {done.unit} gets no arm: {why}.", True, {"unit": done.unit})
+    return Sent("ask", f"Unit {done.unit} gets no arm: {why}.", True, {**typed, "unit": done.unit})
 
 
 def _write(request: Request, trial: str, work: Work) -> Any:
@@ -262,6 +267,13 @@ def _outcome(request: Request, trial: str, form: FormData) -> dict[str, Any]:
     told = {name: number(form, f"risk_{j}", name) for j, name in enumerate(risks)}
     known = {name: value for name, value in told.items() if value is not None}
     return {"reward": number(form, "reward", "reward"), "risk": known or None}
+
+
+def _context(request: Request, trial: str, form: FormData) -> dict[str, float] | None:
+    """What was typed of a unit's context; nothing where all of it was left empty."""
+    ranges = views.head(request.app.state.ledger, trial).ranges
+    told = {each.name: number(form, f"context_{i}", each.name) for i, each in enumerate(ranges)}
+    return {name: value for name, value in told.items() if value is not None} or None
 
 
 # By hand: Pydantic models of these forms would be longer, as every mistake needs a message in our words anyway.

@@ -168,6 +168,11 @@ class Hold(NamedTuple):
 def _hold(head: views.Head, seen: Overview | None) -> Hold | None:
     if head.status != "open":
         return None
+    if head.by_context:
+        why = head.holding or head.waiting
+        heading = "The last unit that asked was given no arm"
+        remedy = "That was decided for its context: another unit is decided when it asks."
+        return None if why is None else Hold(head.holding is not None, heading, f"{_sentence(why)} {remedy}", False)
     if head.red:
         why = _sentence(str(head.holding).removeprefix("no arm is permissible: "))
         remedy = "It goes on when an amendment, or an outcome told late, makes an arm permissible."

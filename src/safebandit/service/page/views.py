@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.service.page.charts import AllocationOverTime
+from safebandit.trials.contexts import Range, ranges_of
 from safebandit.trials.events import Event
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
@@ -46,8 +47,23 @@ class Head(NamedTuple):
 
     @property
     def red(self) -> bool:
-        """Whether no arm is permissible."""
-        return self.holding is not None
+        """Whether no arm is permissible, for any unit."""
+        return self.holding is not None and not self.by_context
+
+    @property
+    def by_context(self) -> bool:
+        """Whether what is decided depends on the unit's context: what holds one unit says nothing of another."""
+        return self.settings.goes_by_context
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """The numbers that a unit asks with."""
+        return ranges_of(self.settings.context)
+
+    @property
+    def features(self) -> dict[str, tuple[float, ...]]:
+        """The features of each arm, where arms have some."""
+        return dict(zip(self.settings.arms, self.settings.features, strict=False))
 
 
 class Waiting(NamedTuple):
@@ -221,6 +237,7 @@ def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -
             json.loads(row.outcome),
             lost_at=row.lost_at,
             voided_at=row.voided_at,
+            context=[] if row.context is None else json.loads(row.context),
         )
         for row in rows
     ]

@@ -21,7 +21,7 @@ from safebandit.trials.record.sqlite_file import is_read_only, open_file
 # Connections of a process to PostgreSQL, unless told: a file needs no limit.
 POOL = 15
 # The migration that this code needs.
-REVISION = "0004"
+REVISION = "0005"
 
 metadata = sa.MetaData()
 
@@ -66,6 +66,7 @@ units = sa.Table(
     sa.Column("lost_at", sa.BigInteger),
     sa.Column("pending", sa.Boolean, nullable=False),
     sa.Column("voided_at", sa.BigInteger),
+    sa.Column("context", sa.Text),
     sa.UniqueConstraint("trial", "round", name="one_unit_per_round"),
 )
 sa.Index(

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import TrialError
 from safebandit.trials.concealment import concealed_settings
+from safebandit.trials.contexts import ranges_of
 from safebandit.trials.document import write_document
 from safebandit.trials.events import canonical
 from safebandit.trials.record.database import events, units
@@ -29,9 +30,9 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
 def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> bytes:
     """The bytes of a file.
 
-    csv and parquet have one row per unit: unit, round, arm, asked (the time), reward, every risk, given_up, pending,
-    void (it never got its arm, and counts as nothing), the propensity of the arm that it was given, and the version of
-    the settings. In csv a text that begins with = + - @
+    csv and parquet have one row per unit: unit, round, arm, asked (the time), every number of its context, reward,
+    every risk, given_up, pending, void (it never got its arm, and counts as nothing), the propensity of the arm that it
+    was given, and the version of the settings. In csv a text that begins with = + - @
     or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
     says; `Trial.from_json` reads it. Until the trial is closed, the seed and the places in the random stream are left
     out, as they would tell which arms come next; `whole` has them all the same, for who owns the database.
@@ -63,14 +64,14 @@ def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
 def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa.Table:
     settings = Settings.from_dict(json.loads(row.state)["settings"])
     fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
-              units.c.voided_at)  # fmt: skip
+              units.c.voided_at, units.c.context)  # fmt: skip
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
     rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
     told = settings.to_dict() if whole or row.status == "closed" else concealed_settings(settings.to_dict())
     about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(told)}
-    schema = _schema(settings.risks, about)
+    schema = _schema(settings, about)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     texts = [pa.array(column, pa.string() if field.name == "asked" else field.type)
              for column, field in zip(columns, schema, strict=True)]  # fmt: skip
@@ -79,7 +80,8 @@ def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa
     return pa.table(texts, schema=schema)
 
 
-def _schema(risks: tuple[str, ...], about: dict[str, str]) -> pa.Schema:
+def _schema(settings: Settings, about: dict[str, str]) -> pa.Schema:
+    risks = settings.risks
     # Their columns begin with "risk", so that Instance.from_data finds them.
     telling = all(name.startswith("risk") for name in risks)
     named = ["risk"] if len(risks) == 1 else [name if telling else f"risk {name}" for name in risks]
@@ -88,6 +90,7 @@ def _schema(risks: tuple[str, ...], about: dict[str, str]) -> pa.Schema:
         ("round", pa.int64()),
         ("arm", pa.string()),
         ("asked", pa.timestamp("us", tz="UTC")),
+        *((f"context {each.name}", pa.float64()) for each in ranges_of(settings.context)),
         ("reward", pa.float64()),
         *((name, pa.float64()) for name in named),
         ("given_up", pa.bool_()),
@@ -110,6 +113,7 @@ def _row(row: Any) -> tuple[Any, ...]:
         row.round,
         row.arm,
         row.time,
+        *([] if row.context is None else json.loads(row.context)),
         *outcome,
         given_up,
         bool(row.pending),

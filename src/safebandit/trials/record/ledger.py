@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.contexts import AnyContext
 from safebandit.trials.engine import find_unit
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import AnyRisk
@@ -102,10 +103,12 @@ class Ledger:
         with self.writing() as transaction:
             return transaction.create(name, settings, actor=actor or local_actor())
 
-    def ask(self, name: str, unit: str | int, *, actor: str | None = None) -> Allocation:
+    def ask(
+        self, name: str, unit: str | int, *, context: AnyContext | None = None, actor: str | None = None
+    ) -> Allocation:
         """Give a unit its arm; the one that it has already, if it has one."""
         with self.writing() as transaction:
-            return transaction.trial(name).ask(unit, actor=actor or local_actor())
+            return transaction.trial(name).ask(unit, context=context, actor=actor or local_actor())
 
     def tell(
         self, name: str, unit: str | int, *, reward: Any = None, risk: AnyRisk | None = None, actor: str | None = None

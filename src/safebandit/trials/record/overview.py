@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from safebandit.core.arms import Numbers
+from safebandit.core.conduct import FREE
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
 from safebandit.trials.concealment import without_numbers
+from safebandit.trials.conduct_words import BARS
+from safebandit.trials.contexts import AnyContext
 from safebandit.trials.drafts import ENDED
 from safebandit.trials.explanation import gate_words
 from safebandit.trials.progress import progress
@@ -29,6 +33,7 @@ HALVINGS = 20
 # Why chances are not told.
 NOT_TOLD = "not told: one is 1, that of the next arm"
 NO_NEXT = "the trial has stopped: no arm comes next"
+BY_CONTEXT = "depends on the unit's context"
 # Theory speaks of rounds from here on.
 FIRST_HORIZON = 3
 
@@ -39,7 +44,8 @@ class ArmOverview:
 
     An arm that was withdrawn has its number of plays only. Intervals are credible: the shortest that hold 95 % of the
     posterior from a uniform prior; the mean, which is the most plausible value then, lies in its interval. Propensities
-    are None where one of them is 1: it would tell which arm comes next.
+    are None where one of them is 1: it would tell which arm comes next. Where the policy goes by the unit's context,
+    and none is supposed, nothing is said of who is permissible: that is decided when a unit asks.
     """
 
     arm: str
@@ -51,7 +57,7 @@ class ArmOverview:
     mean_risk: list[float | None]
     risk_interval: list[tuple[float, float] | None]
     risk_index: list[float | None]
-    permissible: bool
+    permissible: bool | None
     propensity: float | None
     why: str
 
@@ -74,7 +80,8 @@ class Expectation:
 @dataclass(frozen=True)
 class Overview:
     """A trial at a glance; `holding` says why no arm is permissible at present, `waiting` that those which are wait for
-    outcomes. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
+    outcomes; where what is decided depends on the unit's context (`by_context`), they say that of the last unit that
+    asked. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
     `progress` says how far it is, and `stopped` and `selected` what it came to.
     """
 
@@ -90,6 +97,9 @@ class Overview:
     pending_cap: int
     lost: str
     ids: str
+    context: list[str]
+    features: dict[str, list[float]] | None
+    by_context: bool
     units: int
     voided: int
     pending: int
@@ -114,11 +124,13 @@ class Overview:
         return asdict(self)
 
 
-def overview(ledger: Ledger, name: str, *, delay: int = 0) -> Overview:
-    """What can be said of a trial now; with a `delay`, of its sums as they were at least so many units ago."""
+def overview(ledger: Ledger, name: str, *, delay: int = 0, context: AnyContext | None = None) -> Overview:
+    """What can be said of a trial now; with a `delay`, of its sums as they were at least so many units ago; with a
+    `context`, of a unit that would ask with it.
+    """
     state = ledger.state(name)
     plays = ledger.plays(name)
-    now = _overview(ledger, state, plays)
+    now = _overview(ledger, state, plays, context)
     # Of a trial that has stopped no arm comes next that sums could tell.
     if delay == 0 or state.status in ENDED:
         return now
@@ -131,13 +143,13 @@ def overview(ledger: Ledger, name: str, *, delay: int = 0) -> Overview:
     return replace(then, holding=why, waiting=now.waiting, progress=so_far)
 
 
-def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overview:
+def _overview(
+    ledger: Ledger, state: TrialState, plays: dict[str, int], context: AnyContext | None = None
+) -> Overview:  # fmt: skip
     name = state.name
     settings, allocator = state.settings, state.allocator
-    chances = allocator.chances(state.round, state.decisions + 1)
-    decision = allocator.judge(state.round, aside=state.decisions + 1)
-    told = 1.0 not in chances.arms and state.stop is None
-    shares = chances.arms if told else (None,) * len(chances.arms)
+    supposed = settings.scaled(() if context is None else settings.read_context("an explanation", context))
+    decision, shares, how = _judged(state, supposed)
     intervals = credible_intervals(allocator.memory.quantities[0])
     arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
     why = None if state.stands_at is None else ledger.event(name, state.stands_at).content["why"]
@@ -155,13 +167,16 @@ def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overv
         pending_cap=settings.pending_cap,
         lost=settings.lost,
         ids=settings.ids,
+        context=list(settings.context),
+        features=dict(zip(settings.arms, map(list, settings.features), strict=True)) if settings.features else None,
+        by_context=allocator.context > 0,
         units=state.units,
         voided=sum(state.voided.values()),
         pending=state.waiting,
         events=state.number,
         time=state.time,
         hash=state.hash,
-        propensities=chances.how if told else NOT_TOLD if state.stop is None else NO_NEXT,
+        propensities=how,
         arms=arms,
         expected=_expected(state, arms),
         design=None if settings.design is None else settings.design.to_dict(),
@@ -171,11 +186,27 @@ def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overv
     )
 
 
+def _judged(
+    state: TrialState, context: Numbers | None
+) -> tuple[Decision | None, tuple[float | None, ...], str]:  # fmt: skip
+    """What the policy says of every arm, the chances as far as they are told, and how those are known."""
+    allocator = state.allocator
+    nothing: tuple[float | None, ...] = (None,) * len(allocator.arms)
+    if allocator.context and context is None:
+        return None, nothing, BY_CONTEXT
+    chances = allocator.chances(state.round, state.decisions + 1, context=context)
+    decision = allocator.judge(state.round, aside=state.decisions + 1, context=context)
+    if state.stop is not None:
+        return decision, nothing, NO_NEXT
+    told = 1.0 not in chances.arms
+    return decision, chances.arms if told else nothing, chances.how if told else NOT_TOLD
+
+
 def _arm(
     state: TrialState,
     arm: str,
     plays: int,
-    decision: Decision,
+    decision: Decision | None,
     shares: tuple[float | None, ...],
     intervals: list[list[tuple[float, float] | None]],
 ) -> ArmOverview:
@@ -196,13 +227,19 @@ def _arm(
         intervals[k][0],
         [_mean(risk) for risk in risks],
         intervals[k][1:],
-        [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
-        bool(decision.permissible[k]),
+        nothing if decision is None else [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
+        None if decision is None else bool(decision.permissible[k]),
         shares[k],
-        "withdrawn"
-        if not active
-        else gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=allocator.bars()[k]),
+        _why(state, k, decision) if active else "withdrawn",
     )
+
+
+def _why(state: TrialState, k: int, decision: Decision | None) -> str:
+    allocator = state.allocator
+    bar = allocator.bars()[k]
+    if decision is None:
+        return BY_CONTEXT if bar == FREE else f"{BY_CONTEXT}; {BARS[bar]}"
+    return gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=bar)
 
 
 def _mean(seen: Any) -> float | None:
@@ -237,7 +274,12 @@ def _expected(state: TrialState, arms: list[ArmOverview]) -> list[Expectation]:
     from safebandit.problems.theory import bounds_of
 
     seen = [arm for arm in arms if arm.active]
-    if state.units < FIRST_HORIZON or any(arm.mean_reward is None or None in arm.mean_risk for arm in seen):
+    # Theory speaks of one best arm for all units.
+    if (
+        state.allocator.context
+        or state.units < FIRST_HORIZON
+        or any(arm.mean_reward is None or None in arm.mean_risk for arm in seen)
+    ):
         return []
     mu: list[Any] = [arm.mean_reward for arm in seen]
     nu: list[Any] = [[arm.mean_risk[j] for arm in seen] for j in range(len(state.settings.risks))]

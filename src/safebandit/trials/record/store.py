@@ -101,6 +101,7 @@ class DatabaseStore:
             **{name: getattr(unit, name) for name in ("voided_at", "pending")},
             "outcome": canonical(unit.outcome),
             "told_at": canonical(unit.told_at),
+            "context": canonical(unit.context) if unit.context else None,
         }
 
 
@@ -142,14 +143,16 @@ def read_ahead(connection: sa.Connection, name: str) -> Ahead:
         for page in connection.execute(wanted).partitions(PAGE):
             for column, read in zip(_COLUMNS, zip(*page, strict=True), strict=True):
                 # As one text: many times faster than each by itself.
-                columns[column] += json.loads(f"[{','.join(read)}]") if column in ("outcome", "told_at") else read
+                texts = ("[]" if text is None else text for text in read) if column in _LISTS else ()
+                columns[column] += json.loads(f"[{','.join(texts)}]") if column in _LISTS else read
         ids = columns.pop("id")
         return Ahead(number, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
     except (TypeError, ValueError):
         raise DamagedError(f'units of "{name}" are not kept as they were written; verify the trial') from None
 
 
-_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at")
+_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context")
+_LISTS = ("outcome", "told_at", "context")
 
 
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
@@ -190,11 +193,13 @@ def read_event(row: Any) -> Event:
 def _read_unit(row: Any) -> Unit:
     try:
         outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
-        unit = Unit(row.id, row.arm, row.round, row.play, row.asked_at, outcome, told_at, row.lost_at, row.voided_at)
-        kept = (unit.pending, canonical(outcome), canonical(unit.told_at))
+        context = [] if row.context is None else json.loads(row.context)
+        kept_at = (row.round, row.play, row.asked_at)
+        unit = Unit(row.id, row.arm, *kept_at, outcome, told_at, row.lost_at, row.voided_at, context)
+        kept = (unit.pending, canonical(outcome), canonical(unit.told_at), canonical(context) if context else None)
     except (TypeError, ValueError, RecursionError):
         kept = None
-    if kept != (bool(row.pending), row.outcome, row.told_at):
+    if kept != (bool(row.pending), row.outcome, row.told_at, row.context):
         raise DamagedError(f"unit {row.id!r} is not kept as it was written; verify the trial")
     return unit
 
