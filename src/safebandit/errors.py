@@ -24,7 +24,7 @@ stands, as `stop.harm.confidence`, where it comes from one.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -87,6 +87,14 @@ class StoppedError(ConflictError):
     def __init__(self, plain: str, found: str = "") -> None:
         super().__init__(f"{plain}; {found}" if found else plain)
         self.plain = plain
+
+
+class BatchError(TrialError):
+    """A batch that was to be written whole, and of which some requests are `refused`, by their numbers from 1."""
+
+    def __init__(self, message: str, refused: Mapping[int, TrialError] | None = None) -> None:
+        super().__init__(message)
+        self.refused = dict(refused or {})
 
 
 class RecordError(SafebanditError):

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
-from safebandit.service.guards import KEY_ID
+from safebandit.service.guards import BATCH_BYTES, BODY_BYTES, KEY_ID
 from safebandit.service.keys import PERMISSIONS, Key, Keys
 from safebandit.service.refusals import RefusedError
 
 COOKIE = "safebandit_session"
+# What the paths of batches end with.
+BATCH = "/batch"
 # Only for the OpenAPI document; the header is read below, where the answers say what is wrong.
 _bearer = HTTPBearer(auto_error=False, description="A key, as `safebandit key new` prints it.")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -40,6 +42,19 @@ def _shown(request: Request) -> str | None:
 def _from_elsewhere(request: Request) -> bool:
     """Whether a page of another site sent it: a browser adds the cookie, but its user did not mean it."""
     return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+async def most_bytes(scope: Any) -> int:
+    """How long the body of a request may be: longer of a batch, which only who shows a key that works may send."""
+    if not scope["path"].endswith(BATCH):
+        return BODY_BYTES
+    request = Request(scope)
+    keys: Keys = request.app.state.keys
+    known = keys.familiar(_shown(request), request.cookies.get(COOKIE))
+    if not known and request.app.state.failures_of_addresses.wait(_address(request)) > 0:
+        return BODY_BYTES
+    found = key_of(request, recalled=True) or await asyncio.to_thread(key_of, request)
+    return BODY_BYTES if found is None else BATCH_BYTES
 
 
 async def identify(request: Request) -> Key | None:

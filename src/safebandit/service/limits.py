@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from safebandit.service.guards import BODY_BYTES
+from safebandit.service.guards import BATCH_BYTES
 from safebandit.service.logs import log
 from safebandit.service.metrics import Metrics
 
 # A body in chunks is longer than what it holds; what is longer than this holds little but the chunks' own lines.
-RAW_BODY_BYTES = 8 * BODY_BYTES
+RAW_BODY_BYTES = 8 * BATCH_BYTES
 
 
 class ConnectionLimits(NamedTuple):
