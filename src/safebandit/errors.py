@@ -9,6 +9,7 @@
     │   ├── ResultError       a result file that is cut short, foreign or cannot be extended
     │   └── TrialError        an outcome or a live trial's state that cannot be accepted
     │       ├── DesignError       a design that contradicts itself, or a design file that cannot be read
+    │       ├── BatchError        a batch of requests that was to be written whole, and of which some are refused
     │       ├── NotFoundError     a trial, unit or event that is not in the record
     │       └── ConflictError     what contradicts the record: another outcome, a trial that is closed
     │           └── StoppedError      an arm is asked for in a trial that its design has stopped

@@ -15,9 +15,7 @@ from safebandit.errors import TrialError
 # The status of a command of which a part was refused.
 REFUSED = 2
 
-File = Annotated[
-    Path | None, typer.Option("--file", help="A CSV file with a row for each of many units, instead of one.")
-]
+File = Annotated[Path | None, typer.Option("--file", help="A CSV file with a row for each of many units.")]
 Each = Annotated[
     bool, typer.Option("--each", help="Write each row that can be, though others are refused; otherwise all or none.")
 ]

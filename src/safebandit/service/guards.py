@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from safebandit.service.logs import log
@@ -18,7 +19,8 @@ from safebandit.service.metrics import Metrics
 from safebandit.service.refusals import METHODS, answer
 
 BODY_BYTES = 64 * 1024
-# Of a batch: 5,000 outcomes with long ids.
+# What the paths of batches end with, and how long those may be: 5,000 outcomes with long ids.
+BATCH = "/batch"
 BATCH_BYTES = 2 * 1024 * 1024
 # Where the key's id is noted for the log.
 KEY_ID = "safebandit.key"
@@ -39,9 +41,12 @@ _NO_STORE = (b"cache-control", b"no-store")
 
 
 class BodyLimit:
-    """A body of more bytes than `most` says of its request is refused, whether its length is said before or not."""
+    """A body of more bytes than `most` says of its request is refused, whether its length is said before or not.
 
-    def __init__(self, app: ASGIApp, most: Callable[[Scope], Awaitable[int]]) -> None:
+    `most` may answer instead: then nothing of the body is read.
+    """
+
+    def __init__(self, app: ASGIApp, most: Callable[[Scope], Awaitable[int | Response]]) -> None:
         self._app = app
         self._most = most
 
@@ -51,6 +56,9 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         most = await self._most(scope)
+        if isinstance(most, Response):
+            await most(scope, receive, send)
+            return
         said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not said.isdigit() or int(said[:20]) > most:
             problem = answer(413, "refused", _too_large(most), {"Connection": "close"})

@@ -7,11 +7,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from safebandit.errors import BatchError, StoppedError, TrialError
-from safebandit.service.access import BATCH, Asker, Manager, Teller
+from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import schemas
 from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import AnswerInBatch, BatchAnswer, TrialInPath
 from safebandit.service.api.writing import read_ahead, write
+from safebandit.service.guards import BATCH
 from safebandit.service.keys import Key
 from safebandit.service.refusals import status_of
 from safebandit.trials.answers import Allocation
