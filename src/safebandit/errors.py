@@ -9,6 +9,7 @@
     │   ├── ResultError       a result file that is cut short, foreign or cannot be extended
     │   └── TrialError        an outcome or a live trial's state that cannot be accepted
     │       ├── DesignError       a design that contradicts itself, or a design file that cannot be read
+    │       ├── BatchError        a batch of requests that was to be written whole, and of which some are refused
     │       ├── NotFoundError     a trial, unit or event that is not in the record
     │       └── ConflictError     what contradicts the record: another outcome, a trial that is closed
     │           └── StoppedError      an arm is asked for in a trial that its design has stopped
@@ -24,7 +25,7 @@ stands, as `stop.harm.confidence`, where it comes from one.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -87,6 +88,14 @@ class StoppedError(ConflictError):
     def __init__(self, plain: str, found: str = "") -> None:
         super().__init__(f"{plain}; {found}" if found else plain)
         self.plain = plain
+
+
+class BatchError(TrialError):
+    """A batch that was to be written whole, and of which some requests are `refused`, by their numbers from 1."""
+
+    def __init__(self, message: str, refused: Mapping[int, TrialError] | None = None) -> None:
+        super().__init__(message)
+        self.refused = dict(refused or {})
 
 
 class RecordError(SafebanditError):

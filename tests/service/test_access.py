@@ -34,6 +34,11 @@ NEEDS = {
     ("POST", "/v1/trials/{trial}/corrections"): "manage",
     ("POST", "/v1/trials/{trial}/given-up"): "manage",
     ("POST", "/v1/trials/{trial}/voided"): "manage",
+    ("POST", "/v1/trials/{trial}/units/batch"): "ask",
+    ("POST", "/v1/trials/{trial}/outcomes/batch"): "tell",
+    ("POST", "/v1/trials/{trial}/corrections/batch"): "manage",
+    ("POST", "/v1/trials/{trial}/given-up/batch"): "manage",
+    ("POST", "/v1/trials/{trial}/voided/batch"): "manage",
     ("POST", "/v1/trials/{trial}/amendments"): "manage",
     ("POST", "/v1/trials/{trial}/pause"): "manage",
     ("POST", "/v1/trials/{trial}/resume"): "manage",
@@ -100,6 +105,8 @@ def trial(served):
 def body_of(method: str, path: str) -> dict | None:
     if method != "POST":
         return None
+    if path.endswith("/batch"):
+        return {"requests": [body_of(method, path.removesuffix("/batch"))]}
     return {
         "trials": {"name": "other", "arms": ["a"], "alpha": 0.2, "seed": 1, "policy": "docb"},
         "unit": {"unit": "1"},

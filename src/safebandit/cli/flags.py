@@ -85,6 +85,12 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     "trial new": (
         Without(("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units"), ("design",)),
     ),
+    "trial ask": (Without(("context",), ("file",)), Needs(("each",), (("file",),))),
+    "trial tell": (
+        Without(("reward", "risk"), ("file",)),
+        Needs(("each", "preview"), (("file",),)),
+        Without(("each",), ("preview",)),
+    ),
     "trial amend": (Without(("alpha", "policy", "pending_cap", "ids", "add"), ("design",)),),
     "trial rehearse": (
         *_SOURCES,

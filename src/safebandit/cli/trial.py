@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -28,9 +29,13 @@ from safebandit.cli.live import (
 )
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
+from safebandit.cli.trial_batch import Each, File, ask_file, one_of, tell_file
 from safebandit.errors import TrialError
 
 Unit = Annotated[str, typer.Argument(help="The unit's id, any text of yours: it is the same unit whenever it is used.")]
+OneUnit = Annotated[
+    str | None, typer.Argument(help="The unit's id, any text of yours: it is the same unit whenever it is used.")
+]
 Reward = Annotated[float | None, typer.Option(help="Its reward, in [0, 1].")]
 Risk = Annotated[
     list[str] | None,
@@ -122,17 +127,25 @@ def new(
 
 def ask(
     name: Name,
-    unit: Unit,
+    unit: OneUnit = None,
     context: Context = None,
+    file: File = None,
+    each: Each = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
 ) -> int:
     """Give a unit its arm: the arm on stdout, why on stderr. A unit that has one gets the same again.
 
+    With --file many units get theirs, in order, in one step: a table on stdout. The file has a column unit, and one
+    for each number of the context.
+
     Exit status 3: there is no arm to give; stdout stays empty, stderr says why: the trial holds, as no arm is
     permissible, or waits for outcomes.
     """
+    one_of(unit, file)
+    if unit is None or file is not None:
+        return ask_file(name, Path(str(file)), each=each, db=db, actor=actor, json=json)
     who, told = checked_actor(actor), read_context(context)
     with open_ledger(db) as ledger:
         given = ledger.ask(name, unit, context=told, actor=who)
@@ -148,16 +161,29 @@ def ask(
 
 def tell(
     name: Name,
-    unit: Unit,
+    unit: OneUnit = None,
     reward: Reward = None,
     risk: Risk = None,
+    file: File = None,
+    each: Each = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Say what would change, and write nothing; with --file.")
+    ] = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
-) -> None:
-    """Say what happened to a unit, all of it or a part. The same again changes nothing; another value is refused."""
+) -> int:
+    """Say what happened to a unit, all of it or a part. The same again changes nothing; another value is refused.
+
+    With --file it is told of many, in one step: columns unit, reward, and risk or one for each risk by its name; an
+    empty cell says nothing.
+    """
+    one_of(unit, file)
+    if unit is None or file is not None:
+        return tell_file(name, Path(str(file)), each=each, preview=preview, db=db, actor=actor, json=json)
     risks = read_risk(risk)
     _write(db, actor, json, "told", lambda ledger, who: ledger.tell(name, unit, reward=reward, risk=risks, actor=who))
+    return 0
 
 
 def correct(

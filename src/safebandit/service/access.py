@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
+from starlette.responses import Response
 
-from safebandit.service.guards import KEY_ID
+from safebandit.service.guards import BATCH, BATCH_BYTES, BODY_BYTES, KEY_ID
 from safebandit.service.keys import PERMISSIONS, Key, Keys
-from safebandit.service.refusals import RefusedError
+from safebandit.service.refusals import RefusedError, answer
 
 COOKIE = "safebandit_session"
+NO_KEY = "a request needs a key that works, as Authorization: Bearer sb_...; ask an admin"
 # Only for the OpenAPI document; the header is read below, where the answers say what is wrong.
 _bearer = HTTPBearer(auto_error=False, description="A key, as `safebandit key new` prints it.")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -40,6 +42,20 @@ def _shown(request: Request) -> str | None:
 def _from_elsewhere(request: Request) -> bool:
     """Whether a page of another site sent it: a browser adds the cookie, but its user did not mean it."""
     return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+async def most_bytes(scope: Any) -> int | Response:
+    """How long the body of a request may be: longer of a batch, of which nothing is read without a key that works."""
+    if not scope["path"].endswith(BATCH):
+        return BODY_BYTES
+    request = Request(scope)
+    keys: Keys = request.app.state.keys
+    known = keys.familiar(_shown(request), request.cookies.get(COOKIE))
+    guesses = not known and request.app.state.failures_of_addresses.wait(_address(request)) > 0
+    found = None if guesses else key_of(request, recalled=True) or await asyncio.to_thread(key_of, request)
+    if found is None:
+        return answer(401, "refused", NO_KEY, {"WWW-Authenticate": "Bearer", "Connection": "close"})
+    return BATCH_BYTES
 
 
 async def identify(request: Request) -> Key | None:
@@ -89,7 +105,7 @@ def _needs(action: str) -> Any:
     async def check(request: Request, _: Annotated[Any, Depends(_bearer)]) -> Key:
         key = await identify(request)
         if key is None:
-            raise RefusedError(401, "a request needs a key that works, as Authorization: Bearer sb_...; ask an admin")
+            raise RefusedError(401, NO_KEY)
         if not key.may(action):
             able = ", ".join(role for role, actions in PERMISSIONS.items() if action in actions)
             raise RefusedError(403, f'the role "{key.role}" may not {action}; a key of another role may: {able}')

@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from safebandit.service import refusals
-from safebandit.service.api import keyring, probes, reading, writing
+from safebandit.service.access import most_bytes
+from safebandit.service.api import batches, keyring, probes, reading, writing
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
@@ -61,10 +62,10 @@ def create_app(
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
-    for router in (writing.router, reading.router, keyring.router, probes.router, routes.router):
+    for router in (writing.router, batches.router, reading.router, keyring.router, probes.router, routes.router):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, most=most_bytes)
     app.add_middleware(Watch, metrics=metrics)
     return app

@@ -134,6 +134,34 @@ class LiveTrial:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
         return self._write("outcomes", {"unit": id_text(id), "reward": reward, "risk": _plain(risk)})
 
+    def ask_many(
+        self, ids: Sequence[str | int], *, contexts: Sequence[AnyContext] | None = None, whole: bool = True
+    ) -> list[Allocation]:
+        """Give many units their arms, in order, in one request and one transaction.
+
+        With `whole` all are given what they are, or none; without it those that are refused are left out.
+        """
+        told = [{}] * len(ids) if contexts is None else [{"context": _plain_context(each)} for each in contexts]
+        requests = [{"unit": id_text(unit), **each} for unit, each in zip(ids, told, strict=True)]
+        answers = self._batch("units", requests, whole=whole)
+        given = [answer["given"] for answer in answers if answer["given"] is not None]
+        return [Allocation(**{field: each[field] for field in Allocation._fields}) for each in given]
+
+    def tell_many(self, outcomes: Sequence[Mapping[str, Any]], *, whole: bool = True) -> list[dict[str, Any]]:
+        """Say what happened to many units, each a mapping of `unit`, `reward` and `risk`, in one transaction.
+
+        With `whole` all are written or none; without it each that can be. The answers are in order, each with its
+        `status`, as telling it alone would have, and its `receipt` or its `message`.
+        """
+        plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
+        return self._batch("outcomes", plain, whole=whole)
+
+    def _batch(self, what: str, requests: Sequence[Mapping[str, Any]], *, whole: bool) -> list[dict[str, Any]]:
+        answers: list[dict[str, Any]] = []
+        body = {"whole": whole, "requests": list(requests)}
+        answers += self._connection.post(f"{self._path}/{what}/batch", body)["answers"]
+        return answers
+
     def explain(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Explained:
         """What is known of every arm now, for a unit of this `context` if one is given; with an id, the stored decision
         that gave this unit its arm.

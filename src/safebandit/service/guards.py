@@ -7,9 +7,11 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from safebandit.service.logs import log
@@ -17,6 +19,9 @@ from safebandit.service.metrics import Metrics
 from safebandit.service.refusals import METHODS, answer
 
 BODY_BYTES = 64 * 1024
+# What the paths of batches end with, and how long those may be: 5,000 outcomes with long ids.
+BATCH = "/batch"
+BATCH_BYTES = 2 * 1024 * 1024
 # Where the key's id is noted for the log.
 KEY_ID = "safebandit.key"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -36,19 +41,27 @@ _NO_STORE = (b"cache-control", b"no-store")
 
 
 class BodyLimit:
-    """A body of more than 64 KiB is refused, whether its length is said before or not."""
+    """A body of more bytes than `most` says of its request is refused, whether its length is said before or not.
 
-    def __init__(self, app: ASGIApp) -> None:
+    `most` may answer instead: then nothing of the body is read.
+    """
+
+    def __init__(self, app: ASGIApp, most: Callable[[Scope], Awaitable[int | Response]]) -> None:
         self._app = app
+        self._most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count what is received."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        most = await self._most(scope)
+        if isinstance(most, Response):
+            await most(scope, receive, send)
+            return
         said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not said.isdigit() or int(said[:20]) > BODY_BYTES:
-            problem = answer(413, "refused", _too_large(), {"Connection": "close"})
+        if not said.isdigit() or int(said[:20]) > most:
+            problem = answer(413, "refused", _too_large(most), {"Connection": "close"})
             await problem(scope, receive, send)
             return
         received = 0
@@ -57,15 +70,15 @@ class BodyLimit:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > BODY_BYTES:
-                raise HTTPException(413, _too_large(), {"Connection": "close"})
+            if received > most:
+                raise HTTPException(413, _too_large(most), {"Connection": "close"})
             return message
 
         await self._app(scope, counted, send)
 
 
-def _too_large() -> str:
-    return f"a body may have at most {BODY_BYTES} bytes, got more; send less at a time"
+def _too_large(most: int) -> str:
+    return f"a body may have at most {most} bytes, got more; send less at a time"
 
 
 class Watch:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from safebandit.service.guards import BODY_BYTES
+from safebandit.service.guards import BATCH, BATCH_BYTES, BODY_BYTES
 from safebandit.service.logs import log
 from safebandit.service.metrics import Metrics
 
 # A body in chunks is longer than what it holds; what is longer than this holds little but the chunks' own lines.
 RAW_BODY_BYTES = 8 * BODY_BYTES
+RAW_BATCH_BYTES = 2 * BATCH_BYTES
 
 
 class ConnectionLimits(NamedTuple):
@@ -89,8 +90,12 @@ class _Limited(HttpToolsProtocol):
         # A head or a line of a chunk that does not end is kept by the parser: it must not grow on.
         if self._part == "head" and self._received > self._limits.head_bytes:
             self._refuse_head()
-        elif self._part == "body" and self._received > RAW_BODY_BYTES:
-            self.end("body", 413, f"a body may be sent in at most {RAW_BODY_BYTES} bytes, got more")
+        elif self._part == "body" and self._received > self._most_raw:
+            self.end("body", 413, f"a body may be sent in at most {self._most_raw} bytes, got more")
+
+    @property
+    def _most_raw(self) -> int:
+        return RAW_BATCH_BYTES if self.url.partition(b"?")[0].endswith(BATCH.encode()) else RAW_BODY_BYTES
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from safebandit.errors import DamagedError, RecordError, SafebanditError
+from safebandit.errors import BatchError, DamagedError, RecordError, SafebanditError
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.transaction import Transaction
 
@@ -103,7 +103,7 @@ def _is_for_all(failure: Exception) -> bool:
 def _try(work: Callable[[Transaction], Any], writing: Transaction) -> tuple[Any, Exception | None]:
     try:
         return work(writing), None
-    except DamagedError:
+    except (DamagedError, BatchError):
         # Met half-way, not refused at the door: what was done so far must not be written with what others ask.
         raise
     except SafebanditError as refusal:

@@ -8,6 +8,7 @@ from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from safebandit.service.keys import NAME_LENGTH
+from safebandit.trials.batches import MOST_REQUESTS
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -120,6 +121,46 @@ class Voided(Body):
     reason: Reason
 
 
+class Batch(Body):
+    """Many requests of one kind; with `whole` all are written or none, without it each that can be."""
+
+    whole: bool = True
+    requests: Any
+
+
+Many = Field(min_length=1, max_length=MOST_REQUESTS)
+
+
+class Askings(Batch):
+    """Units that ask for arms, in order."""
+
+    requests: Annotated[list[Asking], Many]
+
+
+class Outcomes(Batch):
+    """What happened to units."""
+
+    requests: Annotated[list[Outcome], Many]
+
+
+class Corrections(Batch):
+    """Other outcomes in the place of some that were told."""
+
+    requests: Annotated[list[Correction], Many]
+
+
+class ManyGivenUp(Batch):
+    """Units whose outcomes are no longer waited for."""
+
+    requests: Annotated[list[GivenUp], Many]
+
+
+class ManyVoided(Batch):
+    """Units that never got their arms."""
+
+    requests: Annotated[list[Voided], Many]
+
+
 class Amendment(Body):
     """New settings from now on."""
 
@@ -174,6 +215,30 @@ class ReceiptAnswer(Answer):
 
     event: int
     new: bool
+
+
+class AnswerInBatch(Answer):
+    """The answer to one request of a batch: its number from 1, the status that it would have alone, and what is given,
+    or why it is refused.
+    """
+
+    number: int
+    status: Annotated[int, Field(examples=[201])]
+    given: AllocationAnswer | None = None
+    receipt: ReceiptAnswer | None = None
+    error: str | None = None
+    message: str | None = None
+
+
+class BatchAnswer(Answer):
+    """Whether a batch is written, and the answers to its requests in order; to those that are refused, where it is not
+    because all were to be written.
+    """
+
+    written: bool
+    error: str | None = None
+    message: str | None = None
+    answers: list[AnswerInBatch]
 
 
 class TrialLine(Answer):

@@ -54,7 +54,7 @@ def _to(
     return lambda transaction: request(transaction.trial(trial, ahead), *arguments, **named)
 
 
-async def _ahead(request: Request, trial: str) -> Ahead:
+async def read_ahead(request: Request, trial: str) -> Ahead:
     """The units of a trial, for what counts them anew; read beside the thread that writes, for which others wait."""
     return await asyncio.to_thread(request.app.state.ledger.read_ahead, trial)
 
@@ -114,7 +114,7 @@ async def correct(
 ) -> ReceiptAnswer:
     """Put another outcome in the place of one that was told; decisions made before stand."""
     told = {"reward": body.reward, "risk": body.risk, "reason": body.reason}
-    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor, ahead=await _ahead(request, trial))
+    work = _to(trial, Engine.correct, body.unit, **told, actor=key.actor, ahead=await read_ahead(request, trial))
     return await _receipt(request, response, trial, work)
 
 
@@ -132,7 +132,7 @@ async def void(
     trial: TrialInPath, body: schemas.Voided, request: Request, response: Response, key: Manager
 ) -> ReceiptAnswer:
     """Count a unit that never got its arm as nothing; its id cannot be used again."""
-    ahead = await _ahead(request, trial)
+    ahead = await read_ahead(request, trial)
     work = _to(trial, Engine.void, body.unit, reason=body.reason, actor=key.actor, ahead=ahead)
     return await _receipt(request, response, trial, work)
 
@@ -145,7 +145,7 @@ async def amend(
     changes = body.model_dump(exclude={"reason"})
     ledger = request.app.state.ledger
     await asyncio.to_thread(lambda: warm_up(ledger.state(trial).settings.amended(**changes)))
-    ahead = await _ahead(request, trial)
+    ahead = await read_ahead(request, trial)
     work = _to(trial, Engine.amend, reason=body.reason, actor=key.actor, **changes, ahead=ahead)
     return await _receipt(request, response, trial, work)
 

@@ -15,7 +15,7 @@ import getpass
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, RecordError
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.batches import Answered, carry_out
 from safebandit.trials.contexts import AnyContext
 from safebandit.trials.engine import find_unit
 from safebandit.trials.events import Event
@@ -137,6 +138,30 @@ class Ledger:
         with self.writing() as transaction:
             return transaction.trial(name, ahead).void(unit, reason=reason, actor=actor or local_actor())
 
+    def batch(
+        self,
+        name: str,
+        kind: str,
+        requests: Sequence[Mapping[str, Any]],
+        *,
+        whole: bool = True,
+        write: bool = True,
+        actor: str | None = None,
+    ) -> list[Answered]:
+        """Answer many requests of a kind ("ask", "tell", "correct", "give_up", "void"), each with the unit as `id`.
+
+        With `whole` all are written or none; without it each that can be. Without `write` nothing is: the answers say
+        what would become of them.
+        """
+        ahead = self.read_ahead(name) if kind in ("correct", "void") else None
+        answers: list[Answered] = []
+        with contextlib.suppress(_NotWrittenError), self.writing() as transaction:
+            engine = transaction.trial(name, ahead)
+            answers = carry_out(engine, kind, requests, whole=whole, actor=actor or local_actor())
+            if not write:
+                raise _NotWrittenError
+        return answers
+
     def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
         ahead = self.read_ahead(name)
@@ -195,6 +220,10 @@ class Ledger:
         """The database's own log: trials created, keys made and revoked."""
         with self.reading() as connection:
             return read_registry(connection)
+
+
+class _NotWrittenError(Exception):
+    """Ends a transaction of which nothing is to be written."""
 
 
 def local_actor() -> str:

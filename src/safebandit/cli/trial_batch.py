@@ -1,0 +1,84 @@
+"""`safebandit trial ask` and `tell` with a file: many units at once, all of them or each that can be."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from safebandit.cli.live import NO_ARM, checked_actor, open_ledger, print_document
+from safebandit.errors import TrialError
+
+# The status of a command of which a part was refused.
+REFUSED = 2
+
+File = Annotated[Path | None, typer.Option("--file", help="A CSV file with a row for each of many units.")]
+Each = Annotated[
+    bool, typer.Option("--each", help="Write each row that can be, though others are refused; otherwise all or none.")
+]
+
+
+def one_of(unit: str | None, file: Path | None) -> None:
+    """Refuse neither a unit nor a file, and both."""
+    if (unit is None) == (file is None):
+        got = "neither" if unit is None else "both"
+        raise TrialError(f"give one unit, or a table of many with --file, got {got}")
+
+
+def ask_file(name: str, file: Path, *, each: bool, db: str, actor: str | None, json: bool) -> int:
+    """Give every unit of a file its arm; a table of unit, arm and why on stdout."""
+    from safebandit.trials.batch_files import read_askings
+
+    who = checked_actor(actor)
+    with open_ledger(db) as ledger:
+        asked = read_askings(file, ledger.state(name).settings)
+        answers = ledger.batch(name, "ask", asked, whole=not each, actor=who)
+    refused, given = _split(answers)
+    if json:
+        listed = [{"number": number, **answer._asdict(), "held": answer.held} for number, answer in given]
+        print_document({"answers": listed, "refused": refused})
+    else:
+        rows = csv.writer(sys.stdout, lineterminator="\n")
+        rows.writerow(["unit", "arm", "why"])
+        rows.writerows([answer.unit, answer.arm or "", answer.why] for _, answer in given)
+        _say_refused(refused)
+    return REFUSED if refused else NO_ARM if any(answer.arm is None for _, answer in given) else 0
+
+
+def tell_file(
+    name: str, file: Path, *, each: bool, preview: bool, db: str, actor: str | None, json: bool
+) -> int:  # fmt: skip
+    """Tell what happened to every unit of a file; or only say what would change."""
+    from safebandit.trials.batch_files import read_outcomes
+
+    who = checked_actor(actor)
+    with open_ledger(db) as ledger:
+        told = read_outcomes(file, ledger.state(name).settings)
+        # Of a preview every refusal is told, not the first.
+        answers = ledger.batch(name, "tell", told, whole=not (each or preview), write=not preview, actor=who)
+    refused, taken = _split(answers)
+    new = sum(answer.new for _, answer in taken)
+    if json:
+        document = {"new": new, "known": len(taken) - new, "refused": refused, "written": not preview}
+        print_document(document)
+    else:
+        would = " would be" if preview else ""
+        known = f", {len(taken) - new} known already" if len(taken) > new else ""
+        typer.echo(f"{new}{would} told{known}" + (f", {len(refused)} refused" if refused else ""))
+        _say_refused(refused)
+    return REFUSED if refused else 0
+
+
+def _split(answers: list[Any]) -> tuple[list[dict[str, Any]], list[tuple[int, Any]]]:
+    """Those that are refused, with why, and the others; rows are numbered from 1."""
+    numbered = list(enumerate(answers, 1))
+    refused = [{"number": i, "message": str(each)} for i, each in numbered if isinstance(each, TrialError)]
+    return refused, [(i, each) for i, each in numbered if not isinstance(each, TrialError)]
+
+
+def _say_refused(refused: list[dict[str, Any]]) -> None:
+    for each in refused:
+        typer.echo(f"row {each['number']}: {each['message']}", err=True)

@@ -1,0 +1,72 @@
+"""Tables of requests: a row for each unit that asks, or of which something is told, in a CSV file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from safebandit.errors import TrialError, suggest
+from safebandit.trials.batches import check_size
+from safebandit.trials.contexts import ranges_of
+from safebandit.trials.settings import Settings
+
+UNIT, REWARD, RISK = "unit", "reward", "risk"
+
+
+def read_askings(path: Path, settings: Settings) -> list[dict[str, Any]]:
+    """Units that ask: a column `unit`, and one for each number of the context where the trial has one."""
+    context = [each.name for each in ranges_of(settings.context)]
+    rows = _rows(path, [UNIT, *context], needed=[UNIT, *context])
+    told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
+    return [{"id": row[UNIT], **each} for (_, row), each in zip(rows, told, strict=True)]
+
+
+def read_outcomes(path: Path, settings: Settings) -> list[dict[str, Any]]:
+    """What happened to units: columns `unit`, `reward` and `risk`, or with several risks one by the name of each; a
+    cell that is empty says nothing.
+    """
+    risks = [RISK] if len(settings.risks) == 1 else list(settings.risks)
+    rows = _rows(path, [UNIT, REWARD, *risks], needed=[UNIT])
+    made = []
+    for i, row in rows:
+        numbers = {name: _number(row, name, i) for name in (REWARD, *risks) if row.get(name, "").strip()}
+        told = {name: numbers[name] for name in risks if name in numbers}
+        risk = (told.get(RISK) if risks == [RISK] else told) if told else None
+        made.append({"id": row[UNIT], "reward": numbers.get(REWARD), "risk": risk})
+    return made
+
+
+def _rows(path: Path, known: Sequence[str], *, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a file, each with the number of its line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            table = csv.DictReader(file, strict=True)
+            heads = [head.strip() for head in table.fieldnames or ()]
+            table.fieldnames = heads
+            found = [(table.line_num, row) for row in table]
+    except OSError as problem:
+        raise TrialError(f"{path} cannot be read: {(problem.strerror or '').lower()}") from None
+    except (csv.Error, UnicodeDecodeError) as problem:
+        raise TrialError(f"{path} is not a CSV file in UTF-8: {problem}") from None
+    for head in heads:
+        if head not in known:
+            raise TrialError(f'{path} has a column "{head}" that says nothing here; {suggest(head, known)}')
+        if heads.count(head) > 1:
+            raise TrialError(f'{path} has the column "{head}" twice; give it once')
+    for head in needed:
+        if head not in heads:
+            raise TrialError(f'{path} needs a column "{head}"; it has {", ".join(heads) or "none"}')
+    for line, row in found:
+        if None in row or None in row.values():
+            raise TrialError(f"line {line} of {path} has another number of cells than the first line")
+    check_size(len(found))
+    return found
+
+
+def _number(row: Mapping[str, str], name: str, line: int) -> float:
+    try:
+        return float(row[name])
+    except ValueError:
+        raise TrialError(f"line {line}: {name} must be a number, got {row[name]!r}") from None

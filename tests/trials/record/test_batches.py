@@ -1,0 +1,122 @@
+"""Batches: each request has the answer that it would have alone; all are written, or each that can be."""
+
+import threading
+
+import pytest
+
+from safebandit.errors import BatchError, ConflictError, TrialError
+from safebandit.trials.batches import MOST_REQUESTS
+from safebandit.trials.record import Ledger
+from safebandit.trials.record.verification import verify
+
+from .helpers import refused, settings
+
+UNITS = [f"p {i}" for i in range(12)]
+
+
+@pytest.fixture
+def knee(ledger):
+    ledger.create("knee", settings("docb", pending_cap=100))
+    return ledger
+
+
+def bodies(ledger, name="knee"):
+    return [(event.kind, event.content) for event in ledger.events(name)][1:]
+
+
+def outcomes(units=UNITS):
+    return [{"id": unit, "reward": i % 2, "risk": i % 3 // 2} for i, unit in enumerate(units)]
+
+
+def test_a_batch_is_what_its_requests_are_one_by_one(knee):
+    knee.create("one", settings("docb", pending_cap=100))
+    for unit in UNITS:
+        knee.ask("one", unit, actor="desk")
+    for told in outcomes():
+        knee.tell("one", told["id"], reward=told["reward"], risk=told["risk"], actor="desk")
+    given = knee.batch("knee", "ask", [{"id": unit} for unit in UNITS], actor="desk")
+    done = knee.batch("knee", "tell", outcomes(), actor="desk")
+    assert bodies(knee) == bodies(knee, "one")
+    assert [each.unit for each in given] == UNITS
+    assert [each.event for each in done] == list(range(14, 26))
+    assert verify(knee, "knee").holds
+
+
+def test_the_same_batch_again_changes_nothing(knee):
+    asked = [{"id": unit} for unit in UNITS]
+    first, again = (knee.batch("knee", "ask", asked) for _ in range(2))
+    assert [each.arm for each in first] == [each.arm for each in again]
+    assert not any(each.new for each in again)
+    knee.batch("knee", "tell", outcomes())
+    written = bodies(knee)
+    assert not any(each.new for each in knee.batch("knee", "tell", outcomes()))
+    assert bodies(knee) == written
+
+
+def test_one_bad_request_stops_a_whole_batch_and_nothing_is_written(knee):
+    knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
+    before, state = bodies(knee), knee.state("knee").to_row()
+    bad = outcomes()
+    bad[6]["risk"] = 7
+    bad[9] = {"id": "nobody", "reward": 1}
+    with pytest.raises(BatchError) as found:
+        knee.batch("knee", "tell", bad)
+    assert sorted(found.value.refused) == [7, 10]
+    assert "2 of 12 requests are refused, so nothing of the batch was written; number 7: " in str(found.value)
+    assert (bodies(knee), knee.state("knee").to_row()) == (before, state)
+    # What the process keeps of the trial is as before, too: it goes on as if the batch had not been.
+    knee.batch("knee", "tell", outcomes())
+    assert verify(knee, "knee").holds
+
+
+def test_without_whole_each_that_can_be_is_written(knee):
+    knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
+    knee.tell("knee", UNITS[0], reward=1, risk=1)
+    answers = knee.batch("knee", "tell", [*outcomes(), {"id": "nobody", "reward": 1}], whole=False)
+    assert [isinstance(each, TrialError) for each in answers] == [True, *[False] * 11, True]
+    assert isinstance(answers[0], ConflictError)
+    assert verify(knee, "knee").holds
+    assert sum(kind == "told" for kind, _ in bodies(knee)) == 12
+
+
+def test_a_preview_writes_nothing(knee):
+    knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
+    before = bodies(knee)
+    answers = knee.batch("knee", "tell", outcomes(), write=False)
+    assert all(each.new for each in answers)
+    assert bodies(knee) == before
+    assert [each.event for each in knee.batch("knee", "tell", outcomes())] == [each.event for each in answers]
+
+
+def test_corrections_losses_and_voids_come_in_batches_too(knee):
+    knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
+    knee.batch("knee", "tell", outcomes()[:4])
+    knee.batch("knee", "correct", [{"id": unit, "reward": 0.5, "reason": "read again"} for unit in UNITS[:4]])
+    knee.batch("knee", "give_up", [{"id": unit, "reason": "moved away"} for unit in UNITS[4:6]])
+    knee.batch("knee", "void", [{"id": unit, "reason": "typed twice"} for unit in UNITS[6:8]])
+    kinds = [kind for kind, _ in bodies(knee)]
+    assert [kinds.count(kind) for kind in ("corrected", "given up", "voided")] == [4, 2, 2]
+    assert verify(knee, "knee").holds
+
+
+def test_a_batch_has_some_requests_and_not_too_many(knee):
+    for number in (0, MOST_REQUESTS + 1):
+        with refused(f"a batch has 1 to {MOST_REQUESTS} requests, got {number}", TrialError):
+            knee.batch("knee", "ask", [{"id": str(i)} for i in range(number)])
+
+
+def test_the_same_batch_twice_at_once_is_written_once(database):
+    with Ledger(database) as one, Ledger(database) as other:
+        one.create("knee", settings("docb", pending_cap=100))
+        asked, answers = [{"id": unit} for unit in UNITS], []
+        threads = [
+            threading.Thread(target=lambda ledger=ledger: answers.append(ledger.batch("knee", "ask", asked)))
+            for ledger in (one, other)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [each.arm for each in answers[0]] == [each.arm for each in answers[1]]
+        assert sum(each.new for answer in answers for each in answer) == len(UNITS)
+        assert verify(one, "knee").holds
