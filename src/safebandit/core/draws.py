@@ -17,7 +17,6 @@ chance above 1e-6 to 1e-8 of itself; `posteriors` has harder states, on which it
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,21 +40,32 @@ class Draws(NamedTuple):
     may_win: Numbers
 
 
-@compiled
+# Rows of what compiled code takes: one array, because each costs time to compile.
+A, B, CAP, PASSES, MAY_WIN = range(5)
+
+
 def chances_largest(draws: Draws) -> Numbers:
     """Of each arm the chance that its draw is the largest of those that have a part; what is left is that none has.
 
-    >>> one, none = np.ones(2), np.zeros(2)
+    >>> one = np.ones(2)
     >>> chances_largest(Draws(one, one, one, one, np.array([1.0, 0.5]))).round(6).tolist()
     [0.75, 0.25]
     """
-    count = draws.a.size
-    corners = np.empty(count)
+    rows = np.array(draws, float)
+    caps = rows[CAP, (rows[PASSES] < 1.0) & (rows[CAP] > 0.0) & (rows[CAP] < 1.0)]
+    wins: Numbers = _chances_largest(rows, np.sort(np.arcsin(np.sqrt(caps))))
+    # One arm wins unless none has a part.
+    none, total = np.prod(1.0 - rows[MAY_WIN]), wins.sum()
+    return wins * ((1.0 - none) / total) if total > 0.0 else wins
+
+
+@compiled
+def _chances_largest(draws: Numbers, corners: Numbers) -> Numbers:
+    """The chances, but for what is rounded; `corners` are the angles of caps, in rising order."""
+    count = draws.shape[1]
+    plays, ones = np.empty(count), np.empty(count)
     for k in range(count):
-        capped = draws.passes[k] < 1.0 and 0.0 < draws.cap[k] < 1.0
-        corners[k] = math.atan2(math.sqrt(draws.cap[k]), math.sqrt(1.0 - draws.cap[k])) if capped else 0.0
-    corners = np.sort(corners)
-    plays, ones = draws.a + draws.b - 2.0, draws.a - 1.0
+        plays[k], ones[k] = draws[A, k] + draws[B, k] - 2.0, draws[A, k] - 1.0
     tables, x = tabulate(plays, ones, 0.0, corners), places(plays, ones, corners)
     wins, before, after = np.zeros(count), np.ones((count, x.size)), np.ones(x.size)
     # The product over all others is that over the arms before times that over those after.
@@ -64,26 +74,31 @@ def chances_largest(draws: Draws) -> Numbers:
             before[k, i] = before[k - 1, i] * _not_above(draws, k - 1, x[i], tables[BELOW, k - 1, i])
     for k in range(count - 1, -1, -1):
         for i in range(x.size):
-            stands = 1.0 if x[i] < draws.cap[k] else draws.passes[k]
-            wins[k] += draws.may_win[k] * stands * tables[SHARE, k, i] * before[k, i] * after[i]
+            wins[k] += _stands(draws, k, x[i]) * tables[SHARE, k, i] * before[k, i] * after[i]
             after[i] *= _not_above(draws, k, x[i], tables[BELOW, k, i])
         wins[k] += _wins_at_cap(draws, k)
-    _share_out(draws, wins)
     return wins
 
 
 @inlined
-def _not_above(draws: Draws, k: int, x: float, below: float) -> float:
+def _stands(draws: Numbers, k: int, x: float) -> float:
+    """The chance that a draw of arm k at x has a part, and stands."""
+    return draws[MAY_WIN, k] * (1.0 if x < draws[CAP, k] else draws[PASSES, k])
+
+
+@inlined
+def _not_above(draws: Numbers, k: int, x: float, below: float) -> float:
     """F: the chance that arm k has no draw above x, where its Beta law has the chance `below`."""
-    stands = 1.0 if x < draws.cap[k] else draws.passes[k]
-    return 1.0 - draws.may_win[k] * stands * (1.0 - below)
+    return 1.0 - _stands(draws, k, x) * (1.0 - below)
 
 
 @compiled
-def _wins_at_cap(draws: Draws, k: int) -> float:
+def _wins_at_cap(draws: Numbers, k: int) -> float:
     """The chance that arm k is held down to its cap, and wins there."""
-    cap, count = draws.cap[k], draws.a.size
-    held = draws.may_win[k] * (1.0 - draws.passes[k]) * (1.0 - beta_below(draws.a[k], draws.b[k], cap))
+    cap, count = draws[CAP, k], draws.shape[1]
+    held = draws[MAY_WIN, k] * (1.0 - draws[PASSES, k])
+    if held > 0.0:
+        held *= 1.0 - beta_below(draws[A, k], draws[B, k], cap)
     if held <= 0.0:
         return 0.0
     # By how many others have the very same draw: the chance of that, with no other above.
@@ -92,24 +107,15 @@ def _wins_at_cap(draws: Draws, k: int) -> float:
     for j in range(count):
         if j == k:
             continue
-        above = 1.0 - beta_below(draws.a[j], draws.b[j], cap)
-        not_above = _not_above(draws, j, cap, 1.0 - above)
-        equal = draws.may_win[j] * (1.0 - draws.passes[j]) * above if draws.cap[j] == cap else 0.0
+        below = beta_below(draws[A, j], draws[B, j], cap)
+        equal = 0.0
+        if draws[CAP, j] == cap:
+            equal = draws[MAY_WIN, j] * (1.0 - draws[PASSES, j]) * (1.0 - below)
+        less = _not_above(draws, j, cap, below) - equal
         for n in range(count - 1, 0, -1):
-            ties[n] = ties[n] * (not_above - equal) + ties[n - 1] * equal
-        ties[0] *= not_above - equal
+            ties[n] = ties[n] * less + ties[n - 1] * equal
+        ties[0] *= less
     wins = 0.0
     for n in range(count):
         wins += held * ties[n] / (n + 1.0)
     return wins
-
-
-@compiled
-def _share_out(draws: Draws, wins: Numbers) -> None:
-    """Let the chances add up to what they must: one arm wins unless none has a part."""
-    none, total = 1.0, 0.0
-    for k in range(wins.size):
-        none *= 1.0 - draws.may_win[k]
-        total += wins[k]
-    for k in range(wins.size):
-        wins[k] *= (1.0 - none) / total if total > 0.0 else 0.0
