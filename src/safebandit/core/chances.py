@@ -6,10 +6,8 @@ several risks are independent. An arm is safe where every risk is at most its li
 
 from __future__ import annotations
 
-import math
-
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
-from safebandit.core.bernoulli import beta_below, beta_quantile, log_beta
+from safebandit.core.bernoulli import beta_below, beta_quantile
 from safebandit.core.dispatch import compiled, inlined
 
 
@@ -70,28 +68,3 @@ def _quantile(a: float, b: float, level: float) -> float:
         else:
             high = middle
     return high
-
-
-@compiled
-def log_wealth_above(s: float, n: float, phi: float, a: float, b: float) -> float:
-    """The log of an e-process against "the mean is at most phi", after s of n bits were 1.
-
-    It is the likelihood mixed over all means above phi by Beta(a, b), over that of phi:
-
-        E = B(s+a, n-s+b) / (B(a, b) phi^s (1-phi)^(n-s)) * P(Beta(s+a, n-s+b) > phi) / P(Beta(a, b) > phi).
-
-    Where the mean is at most phi, each likelihood ratio of that mixture shrinks in the mean, so E ever reaches x with
-    a chance of at most 1/x, over all looks together (Ville's inequality).
-
-    >>> round(log_wealth_above(3, 3, 0.5, 1, 1), 6)
-    1.321756
-    """
-    if phi <= 0.0:
-        return math.inf if s > 0 else 0.0
-    if phi >= 1.0:
-        return 0.0
-    after, before = beta_below(b + n - s, a + s, 1.0 - phi), beta_below(b, a, 1.0 - phi)
-    if after <= 0.0 or before <= 0.0:
-        return -math.inf
-    mixed = log_beta(s + a, n - s + b) - log_beta(a, b) - s * math.log(phi) - (n - s) * math.log1p(-phi)
-    return mixed + math.log(after) - math.log(before)

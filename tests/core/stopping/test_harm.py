@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from safebandit.core.chances import log_wealth_above
+from safebandit.core.e_values import log_wealth_above
 from safebandit.core.stopping import ArmHarm, ArmHarmE, Harm, HarmE
 
 from ..states import States

@@ -20,19 +20,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from safebandit.core.arms import Numbers, Seen
-from safebandit.core.dispatch import inlined
+from safebandit.core.bets import bet_on_grid, grid_lower, next_betting_wealth, next_moments, refuted_down_to
 from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, steady, upper, width
 from safebandit.core.indices.kl import Level, budget
-from safebandit.core.indices.variance import next_moments
 from safebandit.core.streams import Stream
 
 SOURCE = "Waudby-Smith and Ramdas 2024, betting"
-LOG_TWO = 0.6931471805599453
-# What is left of [0, 1] where only 0 itself is refuted.
-ABOVE_NOTHING = 1e-300
 
 
 @described(
@@ -81,30 +75,6 @@ class BettingGate(NamedTuple):
     delta: float = 0.05
 
 
-@inlined
-def _stake(mean: float, variance: float, r: float) -> float:
-    """lambda, from what was seen before the play."""
-    gap = mean - r
-    if gap <= 0.0:
-        return 0.0
-    risk = variance + gap * gap
-    # gap / risk where that is below the limit, without dividing by 0.
-    return gap / risk if 2.0 * r * gap < risk else 0.5 / r
-
-
-@inlined
-def _refuted_down_to(log_wealth: float, kappas: float, r: float, log_limit: float) -> float:
-    """The smallest r' whose wealth the bound does not show above the limit."""
-    excess = log_wealth - log_limit
-    if excess == math.inf:
-        return 2.0 * r if r > 0.0 else ABOVE_NOTHING
-    if -excess >= LOG_TWO * r * kappas:
-        return 0.0
-    bound = r * (2.0 - math.exp(-excess / (r * kappas)))
-    # Above r where the wealth is above the limit, also where the difference is lost in rounding.
-    return max(bound, np.nextafter(r, 2.0)) if excess > 0.0 else min(bound, r)
-
-
 @width.register(BettingLower)
 @width.register(BettingGate)
 def betting_lower_width(index: BettingLower | BettingGate) -> int:
@@ -123,14 +93,9 @@ def betting_lower_start(index: BettingLower | BettingGate, own: Numbers, alpha: 
 def betting_lower_learn(index: BettingLower | BettingGate, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own numbers: the mean, N V, log W and the sum of kappa."""
     own = seen.own
-    if alpha > 0.0 and seen.plays > 1:
-        stake = _stake(own[0], own[1] / (seen.plays - 1), alpha)
-        wealth = 1.0 + stake * (value - alpha)
-        own[2] += math.log(wealth)
-        own[3] += stake / wealth
-    elif alpha <= 0.0 and value > 0.0:
-        # A mean of 0 gives no outcome above 0: one refutes it for good.
-        own[2] = math.inf
+    log_wealth, kappas = next_betting_wealth(own[2], own[3], own[0], own[1], seen.plays, value, alpha)
+    own[2] = log_wealth
+    own[3] = kappas
     mean, squares = next_moments(own[0], own[1], seen.plays, value)
     own[0] = mean
     own[1] = squares
@@ -154,12 +119,12 @@ def betting_evidence(index: BettingLower | BettingGate, seen: Seen, alpha: float
 
 @lower.register(BettingLower)
 def betting_lower_index(index: BettingLower, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
-    return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, budget(index.level, index.tail, t)))
+    return min(1.0, refuted_down_to(seen.own[2], seen.own[3], alpha, budget(index.level, index.tail, t)))
 
 
 @lower.register(BettingGate)
 def betting_gate_lower(index: BettingGate, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
-    return min(1.0, _refuted_down_to(seen.own[2], seen.own[3], alpha, -math.log(index.delta)))
+    return min(1.0, refuted_down_to(seen.own[2], seen.own[3], alpha, -math.log(index.delta)))
 
 
 @width.register(BettingUpper)
@@ -176,41 +141,16 @@ def betting_upper_start(index: BettingUpper, own: Numbers, alpha: float) -> None
 @learn.register(BettingUpper)
 def betting_upper_learn(index: BettingUpper, seen: Seen, value: float, bit: int, alpha: float) -> None:
     """The arm's own numbers: the mean of 1 - R and N V, then log W and the sum of kappa for r = j / grid."""
-    own, y = seen.own, 1.0 - value
-    mean = own[0]
-    variance = own[1] / max(1, seen.plays - 1)
-    for j in range(1, index.grid):
-        r = j / index.grid
-        if seen.plays == 1 or mean <= r:
-            break
-        stake = _stake(mean, variance, r)
-        wealth = 1.0 + stake * (y - r)
-        own[2 * j] += math.log(wealth)
-        own[2 * j + 1] += stake / wealth
-    after, squares = next_moments(mean, own[1], seen.plays, y)
-    own[0] = after
-    own[1] = squares
+    bet_on_grid(seen.own, seen.plays, 1.0 - value, index.grid)
 
 
 @upper.register(BettingUpper)
 def betting_upper_index(index: BettingUpper, seen: Seen, t: int, stream: Stream) -> float:
-    """The mean of 1 - R is above every r up to the first that is not refuted.
-
-    Between it and the one before, its own stakes say where. Only one point needs to be right, the first above the true
-    mean: the error does not add up over the grid.
-    """
     if seen.plays == 0:
         return 1.0
     # Pending plays count as plays of the same outcomes.
     log_limit = budget(index.level, index.tail, t) * (seen.plays / (seen.plays + seen.pending))
-    j = 1
-    while j < index.grid and seen.own[2 * j] > log_limit:
-        j += 1
-    r = j / index.grid
-    within = 0.0
-    if j < index.grid:
-        within = _refuted_down_to(seen.own[2 * j], seen.own[2 * j + 1], r, log_limit)
-    return 1.0 - max((j - 1) / index.grid, within)
+    return 1.0 - grid_lower(seen.own, index.grid, log_limit)
 
 
 @steady.register(BettingUpper)

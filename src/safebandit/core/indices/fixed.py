@@ -8,9 +8,10 @@ import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
-from safebandit.core.bernoulli import beta_quantile, divergence, kl_lower, next_tail, point_mass
-from safebandit.core.indices.betting import ABOVE_NOTHING
+from safebandit.core.bernoulli import beta_quantile, kl_lower, next_tail, point_mass
+from safebandit.core.bets import ABOVE_NOTHING
 from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, steady, width
+from safebandit.core.sequences import next_mixture_wealth, unrefuted_divergence
 from safebandit.core.streams import Stream
 
 
@@ -118,17 +119,10 @@ def mixture_start(index: MixtureGate, own: Numbers, alpha: float) -> None:
 
 @learn.register(MixtureGate)
 def mixture_learn(index: MixtureGate, seen: Seen, value: float, bit: int, alpha: float) -> None:
-    """The arm's own number is log W: each bit multiplies W by its chance under the mixture so far, over that by alpha.
-
-    A bit that alpha makes impossible refutes it for good; at alpha = 1, where every risk is safe, nothing is kept.
-    """
-    ones, plays = seen.ones - bit, seen.plays - 1
-    hits = ones + index.prior_a if bit == 1 else plays - ones + index.prior_b
-    under_alpha = alpha if bit == 1 else 1.0 - alpha
-    if under_alpha > 0.0:
-        seen.own[0] += math.log(hits / ((plays + index.prior_a + index.prior_b) * under_alpha))
-    elif bit == 1:
-        seen.own[0] = math.inf
+    """The arm's own number is log W. At alpha = 1, where every risk is safe, nothing is kept."""
+    seen.own[0] = next_mixture_wealth(
+        seen.own[0], seen.ones - bit, seen.plays - 1, bit, alpha, index.prior_a, index.prior_b
+    )
 
 
 @permits.register(MixtureGate)
@@ -148,10 +142,9 @@ def mixture_evidence(index: MixtureGate, seen: Seen, alpha: float) -> float:
 
 @lower.register(MixtureGate)
 def mixture_lower(index: MixtureGate, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
-    """Against another r, log W is less by N (d(mean||alpha) - d(mean||r)): no other wealth need be kept."""
     if seen.ones == 0 or alpha >= 1.0:
         return 0.0
     if alpha <= 0.0:
         return ABOVE_NOTHING
     mean = seen.ones / seen.plays
-    return kl_lower(mean, divergence(mean, alpha) - (seen.own[0] + math.log(index.delta)) / seen.plays)
+    return kl_lower(mean, unrefuted_divergence(seen.own[0], mean, seen.plays, alpha, index.delta))

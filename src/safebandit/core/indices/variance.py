@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
+from safebandit.core.bets import next_moments
 from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import described, evidence, learn, lower, start, steady, upper, width
 from safebandit.core.streams import Stream
@@ -37,17 +38,6 @@ class VarianceLower(NamedTuple):
 
     zeta: float = 1.2
     c: float = 1.0
-
-
-@inlined
-def next_moments(mean: float, squares: float, plays: int, value: float) -> tuple[float, float]:
-    """The mean, and the sum of squared distances to it, after one more play; `plays` counts it (Welford 1962).
-
-    >>> next_moments(0.25, 0.125, 2, 0.75)
-    (0.5, 0.25)
-    """
-    after = mean + (value - mean) / plays
-    return after, squares + (value - mean) * (value - after)
 
 
 @inlined

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from safebandit.core.arms import REWARD, Numbers, State, quantity
-from safebandit.core.chances import chance_below, log_wealth_above
+from safebandit.core.chances import chance_below
+from safebandit.core.e_values import log_wealth_above
 from safebandit.core.indices.interface import described
 from safebandit.core.stopping.against import against, least_against, write_against
 from safebandit.core.stopping.interface import measure

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from safebandit.core.arms import Numbers, State, quantity
-from safebandit.core.chances import chance_safe, known_risks, log_wealth_above
+from safebandit.core.chances import chance_safe, known_risks
 from safebandit.core.dispatch import inlined
+from safebandit.core.e_values import log_wealth_above
 from safebandit.core.indices.interface import described
 from safebandit.core.stopping.against import against, least_against, write_against
 from safebandit.core.stopping.interface import measure

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from safebandit.core.arms import REWARD, Numbers, Seen, State, at, quantity
-from safebandit.core.bernoulli import chance_larger, log_beta
 from safebandit.core.dispatch import inlined
+from safebandit.core.e_values import wealth_larger
 from safebandit.core.indices.interface import described
 from safebandit.core.policies.checking import arm_number
 from safebandit.core.stopping.interface import measure
@@ -76,19 +76,8 @@ class SuperiorityE(NamedTuple):
 
 @inlined
 def evidence_larger(one: Seen, other: Seen) -> float:
-    """An e-process against "the mean of `one` is at most that of `other`"; 0 where the data do not contradict it.
-
-    Over all pairs of means in that order, the likelihood is largest where both means are the pooled share. So what is
-    divided by is at least the likelihood of the truth, if that is such a pair, and the quotient is below a martingale.
-    """
-    if one.plays == 0 or other.plays == 0 or one.ones * other.plays <= other.ones * one.plays:
-        return 0.0
-    s, n = one.ones + other.ones, one.plays + other.plays
-    largest = s * math.log(s / n) + ((n - s) * math.log((n - s) / n) if s < n else 0.0)
-    missed, others = one.plays - one.ones, other.plays - other.ones
-    larger = chance_larger(one.ones + 1.0, missed + 1.0, other.ones + 1.0, others + 1.0)[0]
-    mixed = log_beta(one.ones + 1.0, missed + 1.0) + log_beta(other.ones + 1.0, others + 1.0)
-    return 2.0 * larger * math.exp(mixed - largest)
+    """An e-process against "the mean of `one` is at most that of `other`"; 0 where the data do not contradict it."""
+    return wealth_larger(one.ones, one.plays, other.ones, other.plays)
 
 
 @measure.register(SuperiorityE)
