@@ -115,16 +115,16 @@ class Analysis:
 
         return picture(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+    def to_dict(self, *, paths: bool = True) -> dict[str, Any]:
+        """As JSON has it; without `paths` for those who are not to see single outcomes, as the first looks show."""
         return {
             "trial": self.trial,
             "units": self.units,
             "confidence": self.confidence,
             "sequence": self.sequence.words,
             "control": self.control,
-            "estimates": [_plain(each) for each in self.estimates],
-            "comparisons": [_plain(each) for each in self.comparisons],
+            "estimates": [_plain(each, paths) for each in self.estimates],
+            "comparisons": [_plain(each, paths) for each in self.comparisons],
             "claims": [{**asdict(claim), "claim": claim.what} for claim in self.claims],
             "sentences": list(self.sentences),
             "assumptions": list(self.assumptions),
@@ -230,9 +230,11 @@ def _claims(estimates: tuple[Estimate, ...], comparisons: tuple[Comparison, ...]
         yield Claim(pair.arm, pair.endpoint, False, pair.control, pair.e_below)
 
 
-def _plain(each: Estimate | Comparison) -> dict[str, Any]:
+def _plain(each: Estimate | Comparison, paths: bool) -> dict[str, Any]:
     """The fields of a row; its path as lists."""
     fields = {name: value for name, value in vars(each).items() if name != "path"}
+    if not paths:
+        return {**fields, "path": None}
     path = {name: [None if np.isnan(value) else value for value in column.tolist()]
             for name, column in vars(each.path).items()}  # fmt: skip
     return {**fields, "path": path}

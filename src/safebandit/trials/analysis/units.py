@@ -17,6 +17,7 @@ from safebandit.names import find_name
 from safebandit.problems.cells import are_missing, read_numbers
 from safebandit.problems.limits import read_limits
 from safebandit.problems.tables import Table, read_file
+from safebandit.trials.drafts import ENDED
 from safebandit.trials.events import Event
 from safebandit.trials.recounting import HARM
 from safebandit.trials.settings import Settings
@@ -104,6 +105,18 @@ def from_trial(trial: Trial, *, chances: bool = True) -> AnalysedUnits:
     units, log = list(trial._store.units()), trial._store.log
     asked = (log[unit.asked_at - 1] for unit in units if unit.voided_at is None)
     return _from_table(trial.name, trial.settings, as_table(units), asked if chances else None)
+
+
+def from_past(record: Ledger, name: str, *, delay: int) -> AnalysedUnits:
+    """The units of a trial in a record as they were at least so many units ago, for those who see sums that late; of a
+    trial that has ended, as they are.
+    """
+    from safebandit.trials.record.past import units_before
+
+    now, past, _ = units_before(record, name, delay=delay)
+    if now.status in ENDED:
+        return from_record(record, name, chances=False)
+    return _from_table(name, now.settings, as_table(past.units()), None)
 
 
 def from_record(record: Ledger, name: str, *, chances: bool = True) -> AnalysedUnits:
