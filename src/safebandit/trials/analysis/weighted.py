@@ -1,4 +1,4 @@
-"""Means of arms by inverse propensities: unbiased whatever was learned on the way, and asymptotically normal.
+"""Means of arms by inverse propensities: what adaptation does to plain means is weighted away.
 
 Let W_t be the arm of unit t, e_t(k) the recorded chance of arm k, Y_t the outcome, and m_t(k) the mean of arm k over the
 units before t, (S + 1/2) / (N + 1). Then
@@ -8,8 +8,9 @@ units before t, (S + 1/2) / (N + 1). Then
     AIPW    Q = sum h_t G_t / sum h_t, h_t = sqrt(e_t(k)), with the variance sum h_t^2 (G_t - Q)^2 / (sum h_t)^2
 
 IPW is unbiased, but after adaptation its law is no normal one, so it has no interval. The weights h_t make the variance
-of each term of AIPW nearly the same, whatever the chance was then, and Q / error is asymptotically normal (Hadad,
-Hirshberg, Zhan, Wager and Athey 2021, constant allocation). A difference has the variance of both, added.
+of each term of AIPW nearly the same, whatever the chance was then, and (Q - mean) / error is asymptotically normal
+(Hadad, Hirshberg, Zhan, Wager and Athey 2021, constant allocation); a little bias is left, because the weights follow
+the past. A difference has the variance of both, added.
 """
 
 from __future__ import annotations
@@ -167,10 +168,13 @@ class _Found(NamedTuple):
 
 
 def _estimate(units: AnalysedUnits, k: int, j: int, least: float) -> _Found:
-    values, given, chance = units.outcomes[:, j], units.arm == k, units.chances[:, k]
+    if units.size == 0:
+        return _Found(0, 0, None, None, None, "no unit was given an arm yet")
+    # Where a decision may give no arm, the chances of those that gave one are shares of the rest.
+    values, given, chance = units.outcomes[:, j], units.arm == k, units.chances[:, k] / units.chances.sum(axis=1)
     known = ~np.isnan(values)
     missing, plays = int((~known).sum()), int((known & given).sum())
-    smallest = None if np.isnan(chance).any() or not units.size else float(chance.min())
+    smallest = None if np.isnan(chance).any() else float(chance.min())
     refused = _refusal(units, chance, missing, plays, least)
     if refused is not None:
         return _Found(plays, missing, smallest, None, None, refused)
@@ -180,8 +184,6 @@ def _estimate(units: AnalysedUnits, k: int, j: int, least: float) -> _Found:
 
 
 def _refusal(units: AnalysedUnits, chance: Numbers, missing: int, plays: int, least: float) -> str | None:
-    if units.size == 0:
-        return "no unit was given an arm yet"
     if np.isnan(chance).any():
         return (
             f"the chance of this arm was not recorded for {np.isnan(chance).sum():,} of {units.size:,} units; "
@@ -201,7 +203,7 @@ def _refusal(units: AnalysedUnits, chance: Numbers, missing: int, plays: int, le
     if missing > MOST_MISSING * units.size:
         return (
             f"it is not known of {missing:,} of {units.size:,} units, more than {MOST_MISSING:.0%}: those that are "
-            "known may differ from those that are not; wait for outcomes, or give units up"
+            "known may differ from those that are not; wait for more outcomes"
         )
     return f"it is known of {plays} units of this arm, at least {FEWEST} are needed" if plays < FEWEST else None
 
