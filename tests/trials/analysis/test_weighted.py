@@ -10,7 +10,7 @@ from safebandit.errors import TrialError
 from safebandit.trials.analysis.weighted import adaptive_mean
 
 
-def run(policy, units=80, told=lambda i: True, seed=2):
+def run(policy, units=160, told=lambda i: True, seed=2):
     trial, rng = sb.Trial(["a", "b"], alpha=0.4, policy=policy, seed=seed), np.random.default_rng(seed)
     for i in range(units):
         asked = trial.ask()
@@ -34,7 +34,7 @@ def plain(values, given, chances):
 
 
 def test_means_and_differences_are_those_of_the_definition():
-    trial = run("tsbu:floor=0.1")
+    trial = run("tsbu:floor=0.2")
     asked = [event.content for event in trial.log if event.kind == "asked"]
     rewards = [unit.outcome[0] for unit in trial._store.units()]
     found, expected = sb.weighted(trial, control="a"), {}
@@ -46,7 +46,7 @@ def test_means_and_differences_are_those_of_the_definition():
         assert (mean.mean, mean.error) == pytest.approx(expected[arm], abs=1e-7)
         half = 1.959964 * mean.error
         assert mean.interval == pytest.approx([max(0.0, mean.mean - half), mean.mean + half], abs=1e-6)
-        ipw = sum(value / chance for value, mine, chance in zip(rewards, given, chances, strict=True) if mine) / 80
+        ipw = sum(value / chance for value, mine, chance in zip(rewards, given, chances, strict=True) if mine) / 160
         assert mean.ipw == pytest.approx(ipw, abs=1e-7)
         assert mean.least == pytest.approx(min(chances), abs=1e-7)
     difference = found.differences[0]
@@ -86,14 +86,15 @@ def test_what_cannot_be_weighted_is_refused_with_the_reason():
     first = sb.weighted(run("docb", units=20)).means[0]
     assert (first.mean, first.ipw, first.interval) == (None, None, None)
     assert "its chance was 0 for" in first.refused
-    seldom = sb.weighted(run("tsbu:floor=0.1"), least=0.3, control="b")
-    assert "its chance was below 0.3 for" in seldom.mean("a").refused
+    seldom = sb.weighted(run("tsbu:floor=0.2"), least=0.5, control="b")
+    assert "its chance was below 0.5 for" in seldom.mean("a").refused
     assert seldom.differences[0].refused == seldom.mean("a").refused
-    missing = sb.weighted(run("tsbu:floor=0.1", told=lambda i: i % 10 > 0))
-    assert missing.mean("a").refused.startswith("it is not known of 8 of 80 units, more than 5%")
+    missing = sb.weighted(run("tsbu:floor=0.2", told=lambda i: i % 10 > 0))
+    assert missing.mean("a").refused.startswith("it is not known of 16 of 160 units, more than 5%")
     assert missing.mean("a", "risk").refused is None
-    few = sb.weighted(run("tsbu:floor=0.1", told=lambda i: i % 40 > 0))
-    assert few.mean("a").missing == 2
+    assert sb.weighted(run("tsbu:floor=0.2", units=15)).mean("a").refused.endswith("at least 20 are needed")
+    few = sb.weighted(run("tsbu:floor=0.2", told=lambda i: i % 40 > 0))
+    assert few.mean("a").missing == 4
     assert any("left out" in each for each in few.assumptions)
     assert sb.weighted(sb.Trial(2, 0.3, "docb", seed=1)).means[0].refused == "no unit was given an arm yet"
     with pytest.raises(TrialError, match="least must lie between 0 and 1"):

@@ -211,7 +211,7 @@ def _refusal(units: AnalysedUnits, other: Numbers, chances: Numbers) -> str | No
         return None
     row, k = rows[0], int(np.argmax(other[rows[0]] * lacking[rows[0]]))
     return (
-        f'for {rows.size:,} of {units.size:,} units it has a chance for an arm that had none in the trial (the first '
+        f"for {rows.size:,} of {units.size:,} units it has a chance for an arm that had none in the trial (the first "
         f'time {other[row, k]:.2g} for "{units.arms[k]}", unit {row + 1}): no data say what that would have given; '
         "take a trial whose policy draws among all permissible arms, such as one with a floor"
     )

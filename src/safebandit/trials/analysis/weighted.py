@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 KIND = "asymptotic normal interval"
 # Units of which an endpoint is not known are left out, up to this share of all.
 MOST_MISSING = 0.05
-# With fewer known outcomes of an arm nothing is said of its variance.
-FEWEST = 2
+# With fewer known outcomes of an arm a normal law is not near.
+FEWEST = 20
 
 
 class Estimated(NamedTuple):
