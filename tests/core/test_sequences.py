@@ -87,9 +87,9 @@ def test_a_plan_leaves_what_is_not_refuted(n, s, planned):
 def test_a_planned_sequence_is_little_wider_than_the_exact_interval():
     """At N = 100 and a share of 0.2, beside Clopper and Pearson's interval, which holds at one look alone."""
     exact = stats.binomtest(20, 100).proportion_ci(0.95, method="exact")
-    ratios = [(high - low) / (exact.high - exact.low)
-              for low, high in (planned_bounds(100.0, 20.0, 0.95, 100.0), planned_bounds(100.0, 20.0, 0.95, 50.0),
-                                planned_bounds(100.0, 20.0, 0.95, 200.0), mixture_bounds(100.0, 20.0, 0.95))]  # fmt: skip
+    found = [planned_bounds(100.0, 20.0, 0.95, planned) for planned in (100.0, 50.0, 200.0)]
+    found.append(mixture_bounds(100.0, 20.0, 0.95))
+    ratios = [(high - low) / (exact.high - exact.low) for low, high in found]
     assert ratios == pytest.approx([1.312, 1.386, 1.392, 1.546], abs=0.001)
 
 
@@ -196,3 +196,16 @@ def test_a_difference_misses_no_look_more_often_than_promised():
         ever += wider[missed].sum()
         alive = np.where(missed, 0.0, wider)
     assert 0.001 < ever <= delta
+
+
+def test_bets_are_those_of_the_package_confseq():
+    """Numbers by confseq 0.0.11 (`betting_mart`, `cs_from_martingale` with 10,000 breaks and half of the capital on
+    either side), given the same stakes: the wealth is the same, and ours is wider by less than a step of its grid.
+    """
+    values, looks = np.round(np.random.default_rng(20).beta(2, 6, 80), 2), np.array([10, 40, 80])
+    wealth = betting_wealth(values, looks, 0.2)
+    assert wealth == pytest.approx([0.4631487147970321, 1.0643647276897157, 3.0354834262909094], abs=1e-12)
+    low, high = betting_bounds(values, looks, 0.95)
+    wider = np.concatenate([[0.1099, 0.1777, 0.1968] - low, high - [0.6593, 0.3823, 0.3190]])
+    assert (wider > -1.1e-4).all()
+    assert (wider < 1.0 / GRID).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -63,7 +63,7 @@ def analyse(
         raise TrialError("give a trial, or a table of units by --file; " + ("got none" if name is None else "got both"))
     if plot is not None and plot.suffix not in PICTURES:
         raise TrialError(f"--plot must be a file such as out.svg or out.png, got {plot}")
-    said = {"confidence": confidence, "control": control, "kind": kind, "planned": planned}
+    said: dict[str, Any] = {"confidence": confidence, "control": control, "kind": kind, "planned": planned}
     if file is not None:
         limits = None if alpha is None else one_or_more("alpha", alpha)
         found = analysed(file, **said, alpha=limits, lost=lost)
@@ -98,8 +98,8 @@ def _print(found: Analysis) -> None:
             _ends(each.interval), worst, figure(each.e_above), figure(each.e_below))  # fmt: skip
     print_plain(table)
     if found.comparisons:
-        numbers = ("difference", sure, "e above", "e below")
-        table = plain_table(["arm", "endpoint", *numbers], right=numbers)
+        compared = ("difference", sure, "e above", "e below")
+        table = plain_table(["arm", "endpoint", *compared], right=compared)
         for pair in found.comparisons:
             add(table, pair.arm, pair.endpoint, figure(pair.difference), _ends(pair.interval), figure(pair.e_above),
                 figure(pair.e_below))  # fmt: skip

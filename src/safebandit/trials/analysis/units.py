@@ -20,6 +20,7 @@ from safebandit.problems.tables import Table, read_file
 from safebandit.trials.drafts import ENDED
 from safebandit.trials.allocator import ESTIMATED
 from safebandit.trials.events import Event
+from safebandit.trials.reading import check_lost
 from safebandit.trials.recounting import HARM
 from safebandit.trials.settings import Settings
 from safebandit.trials.texts import from_cell
@@ -123,9 +124,10 @@ def from_record(record: Ledger, name: str, *, chances: bool = True) -> AnalysedU
     """The units of a trial in a record; without `chances` none are read from its log."""
     from safebandit.trials.record.store import as_written, read_ahead, read_log, trial_row
 
-    with record.reading() as connection, as_written(f'trial "{name}"'):
-        settings = Settings.from_dict(json.loads(trial_row(connection, name).state)["settings"])
-        ahead = read_ahead(connection, name)
+    with record.reading() as connection:
+        row, ahead = trial_row(connection, name), read_ahead(connection, name)
+        with as_written(f'the state of trial "{name}"'):
+            settings = Settings.from_dict(json.loads(row.state)["settings"])
         asked = None
         if chances:
             counted = {ahead.table.rounds[row] for row in np.flatnonzero(ahead.table.arms >= 0)}
@@ -139,8 +141,11 @@ def _from_table(name: str, settings: Settings, table: UnitTable, asked: Iterable
     order = np.argsort(table.rounds, kind="stable")
     order = order[table.arms[order] >= 0]
     places = np.array([settings.arms.index(arm) for arm in table.names], np.int64)
-    known = ~np.isnan(table.outcomes[order])
-    values, told = table.outcomes[order].copy(), np.where(known, table.told_at[order], 0)
+    # A table of no units has no columns for their risks.
+    shape = (len(order), 1 + len(settings.risks))
+    values = table.outcomes[order].reshape(shape)
+    known = ~np.isnan(values)
+    told = np.where(known, table.told_at[order].reshape(shape), 0)
     given_up = table.lost_at[order] > 0
     if settings.lost == "harm":
         counted = given_up[:, None] & ~known
@@ -194,6 +199,7 @@ def from_csv(
     columns = [column for column in rows.columns if column.startswith("risk")]
     if not columns:
         raise TrialError(f'{named} has no column "risk"; {suggest("risk", map(str, rows.columns))}')
+    check_lost(lost or "harm")
     return _from_columns(read._replace(rows=rows), columns, named, alpha, control, lost or "harm")
 
 

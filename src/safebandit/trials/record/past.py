@@ -42,7 +42,7 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
 
 
 def units_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, MemoryStore, Event]:
-    """The state now, the units as they were known just before the first that is not shown asked, and the event before."""
+    """The state now, the units as known just before the first that is not shown asked, and the event before that."""
     with ledger.reading() as connection:
         now = load_state(connection, name)
         store = DatabaseStore(connection, name)
