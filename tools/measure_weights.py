@@ -8,6 +8,7 @@ Two arms; the chance of each is that it is the better one by a normal approximat
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -17,9 +18,10 @@ from safebandit.trials.analysis.weighted import adaptive_mean
 
 UNITS = 400
 LOOKS = (50, 100, 200, 400)
+Means = tuple[float, float]
 
 
-def simulate(mu, floor, trials, seed):
+def simulate(mu: Means, floor: float, trials: int, seed: int) -> tuple[Any, Any, Any, Any]:
     """Arms, outcomes, chances of the second arm, and what was predicted of both before each unit."""
     rng, plays, total = np.random.default_rng(seed), np.zeros((trials, 2)), np.zeros((trials, 2))
     arms, values, chances = (np.zeros((trials, UNITS)) for _ in range(3))
@@ -37,7 +39,7 @@ def simulate(mu, floor, trials, seed):
     return arms.astype(int), values, chances, before
 
 
-def means_row(mu, floor, trials, seed):
+def means_row(mu: Means, floor: float, trials: int, seed: int) -> list[list[float]]:
     """Of both arms: bias of the plain mean, of IPW and of AIPW, and coverage of naive and of AIPW intervals."""
     arms, values, chances, _ = simulate(mu, floor, trials, seed)
     found = []
@@ -55,7 +57,7 @@ def means_row(mu, floor, trials, seed):
     return found
 
 
-def what_if_row(mu, floor, trials, seed):
+def what_if_row(mu: Means, floor: float, trials: int, seed: int) -> tuple[float, float, float, float]:
     """The greedy policy on the log: bias of its value, how often a 95 % interval misses at any look, and its width."""
     arms, values, chances, before = simulate(mu, floor, trials, seed)
     greedy = np.eye(2)[before.argmax(axis=2)]

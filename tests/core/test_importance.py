@@ -39,9 +39,8 @@ def plain_lower(points, coefficients, confidence):
             room = 1.0 / abs(v) if v != 0.0 else math.inf
             held.append(min(before[k], room) if v > 0.0 else max(before[k], 1.0 - room))
         v = c[arm] / chances[arm]
-        if math.isnan(value):
-            value = 0.0 if v > 0.0 else 1.0
-        x = v * (value - held[arm])
+        outward = 0.0 if v > 0.0 else 1.0
+        x = v * ((outward if math.isnan(value) else value) - held[arm])
         assert x >= -1.0 - 1e-12
         total += sum(c[k] * held[k] for k in range(len(c))) + x
         squares += x * x

@@ -82,8 +82,7 @@ def _print_weighted(found: Weighted) -> None:
             figure(each.error), _ends(each.interval))  # fmt: skip
     print_plain(table)
     if found.differences:
-        numbers = ("difference", "error", sure)
-        table = plain_table(["arm", "endpoint", *numbers], right=numbers)
+        table = plain_table(["arm", "endpoint", "difference", "error", sure], right=("difference", "error", sure))
         for pair in found.differences:
             add(table, pair.arm, pair.endpoint, figure(pair.difference), figure(pair.error), _ends(pair.interval))
         print_plain(f'\nless "{found.control}"')

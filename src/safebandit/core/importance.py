@@ -11,8 +11,8 @@ large the weights are (Waudby-Smith, Wu, Ramdas, Karampatziakis and Mineiro 2022
 
     exp(l * sum (G_t - T_t) - (-log(1 - l) - l) * sum x_t^2)
 
-is a supermartingale (Howard, Ramdas, McAuliffe and Sekhon 2021, after Fan, Grama and Liu 2015), and so is a mixture over
-l: the sum of G_t - T_t is ever above `margin` with a chance of at most 1 - confidence, over all n together.
+is a supermartingale (Howard, Ramdas, McAuliffe and Sekhon 2021, after Fan, Grama and Liu 2015), and so is a mixture
+over l: the sum of G_t - T_t is ever above `margin` with a chance of at most 1 - confidence, over all n together.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _lower(points: Points, coefficients: Numbers, confidence: float) -> float:
 
 
 def _ratios(points: Points, coefficients: Numbers) -> Numbers:
-    """c / e; an arm that cannot be drawn has no coefficient."""
+    """C / e; an arm that cannot be drawn has no coefficient."""
     ratio = np.zeros(coefficients.shape)
     np.divide(coefficients, points.chances, out=ratio, where=points.chances > 0.0)
     return ratio

@@ -89,6 +89,15 @@ def _moved(angle: float, by: float) -> float:
     return math.atan2(math.sqrt(x), math.sqrt(1.0 - x))
 
 
+@inlined
+def _next_corner(corners: Numbers, place: float) -> float:
+    """The first of the corners behind a place; infinity if there is none."""
+    for corner in corners:
+        if corner > place:
+            return float(corner)
+    return math.inf
+
+
 @compiled
 def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
     """Where panels begin, and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
@@ -124,11 +133,7 @@ def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
             place = soonest
             continue
         # At the end of what x + shift can be, its law has a corner.
-        after = min(after, end if place < end else _QUARTER)
-        for corner in corners:
-            if corner > place:
-                after = min(after, corner)
-                break
+        after = min(after, end if place < end else _QUARTER, _next_corner(corners, place))
         panels[size, 0], panels[size, 1] = place, after - place
         size += 1
         place = after

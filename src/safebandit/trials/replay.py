@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.allocator import INTEGRATED
+from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
@@ -273,7 +273,7 @@ class Replay:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
         state.allocator.position = words
         # The first version did not always note how chances were known: it drew.
-        draft = drafts.ask(state, content["unit"], noted=content.get("propensities", drafts.ESTIMATED))
+        draft = drafts.ask(state, content["unit"], noted=content.get("propensities", ESTIMATED))
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older

@@ -30,6 +30,8 @@ from safebandit.core.policies.optimistic_in_set import OptimisticInSet
 
 # Chances of an integral are kept to so many digits: more than it is right to, and few enough to be the same anywhere.
 DIGITS = 9
+# As gates of several risks are asked; called as it is written, not compiled for this alone.
+_gate_round: Any = getattr(gate_round, "py_func", gate_round)
 # The least chance of an arm that can be given: an integral may find nothing where there is next to nothing.
 LEAST = 1e-12
 
@@ -71,25 +73,25 @@ class RewardLaw(NamedTuple):
 
 
 @singledispatch
-def law_of(policy: Any, situation: Situation) -> Law | None:  # noqa: ARG001
+def law_of(policy: Any, situation: Situation) -> Law | None:
     """The chance of every arm in this situation; None where it is not known without draws."""
     return None
 
 
 @singledispatch
-def reward_law(index: Any, rewards: Records, t: int) -> RewardLaw | None:  # noqa: ARG001
+def reward_law(index: Any, rewards: Records, t: int) -> RewardLaw | None:
     """The law of the drawn reward indices of all arms, by the records of their rewards; None where it is not known."""
     return None
 
 
 @singledispatch
-def gate_law(index: Any, risk: Any, t: int) -> float | None:  # noqa: ARG001
+def gate_law(index: Any, risk: Any, t: int) -> float | None:
     """The chance that a drawn safety index permits, by the record of one risk; None where it is not known."""
     return None
 
 
 @reward_law.register(Thompson)
-def _thompson(index: Thompson, rewards: Records, t: int) -> RewardLaw | None:  # noqa: ARG001
+def _thompson(index: Thompson, rewards: Records, t: int) -> RewardLaw | None:
     if min(index.prior_a, index.prior_b) < 1.0:
         return None
     ones, one = rewards["ones"], np.ones(len(rewards))
@@ -113,7 +115,7 @@ def _sampled_risk(index: SampledRisk, risk: Any, t: int) -> float:
 
 
 @gate_law.register(PointMassRisk)
-def _point_mass_risk(index: PointMassRisk, risk: Any, t: int) -> float:  # noqa: ARG001
+def _point_mass_risk(index: PointMassRisk, risk: Any, t: int) -> float:
     point, harms = float(risk["own"][0]), risk["ones"]
     return point + (1.0 - point) * beta_below(harms + 1.0, risk["plays"] - harms + 1.0, risk["limit"])
 
@@ -186,7 +188,7 @@ def _gates(safety: Any, situation: Situation, head_start: int) -> Numbers | None
     if situation.upwards:
         return None
     risks = situation.quantities[:, REWARD + 1 :]
-    clock, safe = gate_round.py_func(situation.t + head_start, risks.shape[1]), np.ones(len(risks))
+    clock, safe = _gate_round(situation.t + head_start, risks.shape[1]), np.ones(len(risks))
     for k, row in enumerate(risks):
         for risk in row:
             chance = gate_law(safety, risk, clock)

@@ -235,7 +235,7 @@ def _assumptions(units: AnalysedUnits, asked: _Asked) -> Iterator[str]:
         "trial of its own would have given, which would have seen other data"
     )
     yield "units come from one population, and which arm a unit is given does not change the outcomes of others"
-    yield "decisions that gave no arm are not asked about; a unit that the other policy gives none has neither reward nor harm"
+    yield "decisions that gave no arm are not asked about; a unit that it would give none has neither reward nor harm"
     for estimated, whose in ((~units.exact, "recorded chances"), (asked.estimated, "chances of the other policy")):
         if estimated.any():
             yield f"{whose} of {int(estimated.sum()):,} units are estimated from 1,000 draws, not exact"

@@ -1,7 +1,7 @@
 """Means of arms by inverse propensities: what adaptation does to plain means is weighted away.
 
-Let W_t be the arm of unit t, e_t(k) the recorded chance of arm k, Y_t the outcome, and m_t(k) the mean of arm k over the
-units before t, (S + 1/2) / (N + 1). Then
+Let W_t be the arm of unit t, e_t(k) the recorded chance of arm k, Y_t the outcome, and m_t(k) the mean of arm k over
+the units before t, (S + 1/2) / (N + 1). Then
 
     IPW     mean over t of 1{W_t = k} Y_t / e_t(k)
     score   G_t = m_t(k) + 1{W_t = k} (Y_t - m_t(k)) / e_t(k), whose mean given the past is that of arm k
