@@ -53,6 +53,7 @@ from .core.policies import Doss as Doss
 from .core.policies import DoublyOptimistic as DoublyOptimistic
 from .core.policies import EqualRandomisation as EqualRandomisation
 from .core.policies import Floor as Floor
+from .core.policies import Floored as Floored
 from .core.policies import InformationDirected as InformationDirected
 from .core.policies import Knapsacks as Knapsacks
 from .core.policies import Linear as Linear
@@ -172,6 +173,10 @@ from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
 from .trials.analysis.analyse import Analysis as Analysis
 from .trials.analysis.analyse import analyse as analyse
+from .trials.analysis.off_policy import WhatIf as WhatIf
+from .trials.analysis.off_policy import what_if as what_if
+from .trials.analysis.weighted import Weighted as Weighted
+from .trials.analysis.weighted import weighted as weighted
 from .trials.design import Design as Design
 from .trials.design_file import DesignFile as DesignFile
 from .trials.design_file import read_design_file as read_design_file

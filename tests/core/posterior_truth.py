@@ -12,31 +12,31 @@ _LEVELS = np.concatenate([10.0 ** np.arange(-14, -1), np.linspace(0.05, 0.95, 19
 def best(plays, ones):
     """The chance of each arm that its mean is the largest."""
     a, b = np.asarray(ones) + 1.0, np.asarray(plays) - ones + 1.0
-    x, weight = _places(a, b)
+    x, weight = places(a, b)
     below = special.betainc(a[:, None], b[:, None], x)
-    return np.array([(weight * _density(x, a[k], b[k]) * _others(below, k)).sum() for k in range(len(a))])
+    return np.array([(weight * density(x, a[k], b[k]) * _others(below, k)).sum() for k in range(len(a))])
 
 
 def alike(plays, ones, difference):
     """The chance that all means lie within `difference`: the smallest is at x, all others in (x, x + difference)."""
     a, b = np.asarray(ones) + 1.0, np.asarray(plays) - ones + 1.0
-    x, weight = _places(a, b, difference)
+    x, weight = places(a, b, difference)
     within = special.betainc(a[:, None], b[:, None], np.minimum(1.0, x + difference))
     within -= special.betainc(a[:, None], b[:, None], x)
-    return sum((weight * _density(x, a[k], b[k]) * _others(within, k)).sum() for k in range(len(a)))
+    return sum((weight * density(x, a[k], b[k]) * _others(within, k)).sum() for k in range(len(a)))
 
 
 def better(plays, ones, arm, difference=0.0):
     """The chance of each arm that its mean is above that of `arm` by more than `difference`."""
     a, b = np.asarray(ones) + 1.0, np.asarray(plays) - ones + 1.0
-    x, weight = _places(a, b, difference)
+    x, weight = places(a, b, difference)
     above = special.betaincc(a[:, None], b[:, None], np.clip(x + difference, 0.0, 1.0))
-    chances = (weight * _density(x, a[arm], b[arm]) * above).sum(axis=1)
+    chances = (weight * density(x, a[arm], b[arm]) * above).sum(axis=1)
     chances[arm] = np.nan
     return chances
 
 
-def _density(x, a, b):
+def density(x, a, b):
     return np.exp(special.xlogy(a - 1.0, x) + special.xlog1py(b - 1.0, -x) - special.betaln(a, b))
 
 
@@ -49,9 +49,9 @@ def _quantiles(a, b):
     return np.concatenate([stats.beta.ppf(_LEVELS, a, b), stats.beta.isf(_LEVELS, a, b)])
 
 
-def _places(a, b, shift=0.0):
-    """Places and weights on panels between quantiles of every posterior, and those moved by the shift."""
-    ends = np.concatenate([[0.0, 1.0], *(_quantiles(*pair) for pair in zip(a, b, strict=True))])
+def places(a, b, shift=0.0, caps=()):
+    """Places and weights on panels between quantiles of every posterior, those moved by the shift, and `caps`."""
+    ends = np.concatenate([[0.0, 1.0], caps, *(_quantiles(*pair) for pair in zip(a, b, strict=True))])
     angle = np.arcsin(np.sqrt(np.unique(np.clip(np.concatenate([ends, ends - shift]), 0.0, 1.0))))
     middle, half = (angle[1:] + angle[:-1]) / 2, (angle[1:] - angle[:-1]) / 2
     places = (middle[:, None] + half[:, None] * _NODES).ravel()

@@ -1,4 +1,4 @@
-"""Chances that are estimated from draws never contradict the decision that they stand beside."""
+"""Chances that are noted never contradict the decision that they stand beside, and are verified as they were noted."""
 
 import functools
 
@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from safebandit import Trial
+from safebandit.core.policies import propensities
 from safebandit.trials import allocator, drafts
 from safebandit.trials.allocator import Chances
 
@@ -16,8 +17,8 @@ def given(trial):
     return [event.content for event in trial.log if event.kind == "asked"]
 
 
-def run(units):
-    trial = Trial(3, 0.3, "tsbu", seed=4)
+def run(units, policy="tsbu"):
+    trial = Trial(3, 0.3, policy, seed=4)
     for i in range(units):
         trial.tell(trial.ask().unit, reward=i % 2, risk=0)
     return trial
@@ -41,7 +42,7 @@ def test_the_inverse_of_the_chance_is_the_right_weight(p):
 def test_no_arm_is_given_at_a_chance_of_0(monkeypatch):
     # With two draws an arm is often given that neither of them gave.
     monkeypatch.setattr(allocator, "CHANCE_DRAWS", 2)
-    decisions = given(run(60))
+    decisions = given(run(60, "joint-dirichlet"))
     chances = [content["arms"][content["arm"]]["propensity"] for content in decisions]
     assert set(chances) == {1 / 3, 2 / 3, 1.0}
     for content in decisions:
@@ -50,11 +51,26 @@ def test_no_arm_is_given_at_a_chance_of_0(monkeypatch):
         assert sum(shares) + content["held_propensity"] == pytest.approx(1.0)
 
 
-def test_a_log_whose_chances_do_not_count_the_decision_is_verified(monkeypatch):
-    monkeypatch.setattr(drafts, "ask", functools.partial(drafts.ask, count_decision=False))
+@pytest.mark.parametrize("noted", ["estimated from 1000 draws", "estimated from 1001 draws, this decision among them"])
+def test_a_log_whose_chances_were_estimated_is_verified(monkeypatch, noted):
+    monkeypatch.setattr(drafts, "ask", functools.partial(drafts.ask, noted=noted))
     older = run(8)
-    assert {content["propensities"] for content in given(older)} == {"estimated from 1000 draws"}
+    assert {content["propensities"] for content in given(older)} == {noted}
+    arms = [content["arm"] for content in given(older)]
     monkeypatch.undo()
     older.tell(older.ask().unit, reward=1, risk=0)
-    assert given(older)[-1]["propensities"] == "estimated from 1001 draws, this decision among them"
+    assert given(older)[-1]["propensities"] == "integrated, right to 1e-06"
     assert older.verify().holds
+    assert arms == [content["arm"] for content in given(run(8))]
+
+
+def test_integrated_chances_are_verified_to_their_error(monkeypatch):
+    # Other formulas, or another machine, may sum up an integral otherwise.
+    exactly = propensities.chances_largest
+    for moved, holds in ((9e-7, True), (2e-6, False)):
+        monkeypatch.setattr(propensities, "chances_largest", lambda draws, by=moved: exactly(draws) + by)
+        trial = run(4)
+        monkeypatch.undo()
+        found = trial.verify()
+        assert found.holds is holds
+    assert "arms differ" in found.problem

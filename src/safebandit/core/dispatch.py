@@ -234,6 +234,11 @@ def _compare_by_type(kind: type) -> None:
 _GENERICS: list[GenericFunction[Any, Any]] = []
 
 
+@functools.cache
+def _arity(function: Callable[..., Any]) -> int:
+    return len(inspect.signature(function).parameters)
+
+
 class GenericFunction(Generic[P, R]):
     """A function whose formula depends on the class of its first argument."""
 
@@ -241,7 +246,7 @@ class GenericFunction(Generic[P, R]):
         self.formulas: dict[type, Callable[..., R]] = {}
         self.plain: dict[type, Callable[..., R]] = {}
         self.name = stub.__name__
-        self.arity = len(inspect.signature(stub).parameters)
+        self.arity = _arity(stub)
         functools.update_wrapper(self, stub)
         _GENERICS.append(self)
         overload(self, strict=False, jit_options=WITHIN)(self._resolve)
@@ -250,7 +255,7 @@ class GenericFunction(Generic[P, R]):
         if named:
             raise TypeError(f"{self.name} takes its arguments by position, got {', '.join(named)}")
         formula = self._formula(type(args[0]), self.plain)
-        return formula(*args[: len(inspect.signature(formula).parameters)])
+        return formula(*args[: _arity(formula)])
 
     def __hash__(self) -> int:
         return id(self)
@@ -281,7 +286,7 @@ class GenericFunction(Generic[P, R]):
         return kind in self.formulas
 
     def _padded(self, formula: Callable[..., R]) -> Callable[..., R]:
-        wanted = len(inspect.signature(formula).parameters)
+        wanted = _arity(formula)
         if wanted == self.arity:
             return formula
         if not 1 <= wanted < self.arity:

@@ -36,6 +36,8 @@ PLACES = 10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
 _QUARTER = 0.5 * math.pi
 _TINY = 1e-300
+# Integrands that are smooth between the laws' own ends.
+NO_CORNERS = np.empty(0)
 
 
 def _running_weights() -> Numbers:
@@ -87,16 +89,26 @@ def _moved(angle: float, by: float) -> float:
     return math.atan2(math.sqrt(x), math.sqrt(1.0 - x))
 
 
+@inlined
+def _next_corner(corners: Numbers, place: float) -> float:
+    """The first of the corners behind a place; infinity if there is none."""
+    for corner in corners:
+        if corner > place:
+            return float(corner)
+    return math.inf
+
+
 @compiled
-def _panels(laws: Numbers, shift: float) -> Numbers:
+def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
     """Where panels begin, and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
 
-    A panel ends where the narrowest law has had its step, or where one begins that is narrower than what is left.
+    A panel ends where the narrowest law has had its step, or where one begins that is narrower than what is left, or at
+    the next of the `corners`: angles in rising order at which a panel must end.
     """
     count, end = laws.shape[1], _moved(_QUARTER, -shift)
     kinds = 2 if shift > 0.0 else 1
     # Each law takes up its reach step by step, and may begin one panel more and end another.
-    most = (int(2.0 * REACH / PANEL * max(1.0, math.sqrt(count / FEW))) + 3) * kinds * count
+    most = (int(2.0 * REACH / PANEL * max(1.0, math.sqrt(count / FEW))) + 3) * kinds * count + corners.size
     panels, size, place = np.empty((most, 2)), 0, 0.0
     first, last = np.empty((kinds, count)), np.empty((kinds, count))
     for kind in range(kinds):
@@ -121,7 +133,7 @@ def _panels(laws: Numbers, shift: float) -> Numbers:
             place = soonest
             continue
         # At the end of what x + shift can be, its law has a corner.
-        after = min(after, end if place < end else _QUARTER)
+        after = min(after, end if place < end else _QUARTER, _next_corner(corners, place))
         panels[size, 0], panels[size, 1] = place, after - place
         size += 1
         place = after
@@ -129,9 +141,22 @@ def _panels(laws: Numbers, shift: float) -> Numbers:
 
 
 @compiled
-def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Numbers:
+def places(plays: Numbers, ones: Numbers, corners: Numbers) -> Numbers:
+    """The values of x at which `tabulate` has its columns, without a shift."""
+    panels = _panels(_laws(plays, ones), 0.0, corners)
+    x = np.empty(panels.shape[0] * PLACES)
+    for panel in range(panels.shape[0]):
+        for i in range(PLACES):
+            angle = panels[panel, 0] + 0.5 * panels[panel, 1] * (1.0 + _NODES[i])
+            x[panel * PLACES + i] = math.sin(angle) ** 2
+    return x
+
+
+@compiled
+def tabulate(plays: Numbers, ones: Numbers, shift: float, corners: Numbers) -> Numbers:
+    """The layers SHARE, BELOW and, if there is a shift, MOVED of all laws (rows) at all places (columns)."""
     laws = _laws(plays, ones)
-    panels = _panels(laws, shift)
+    panels = _panels(laws, shift, corners)
     count, size = plays.size, panels.shape[0] * PLACES
     tables, total = np.empty((3 if shift > 0.0 else 2, count, size)), np.zeros((2, count))
     if shift > 0.0:
@@ -186,7 +211,7 @@ def chances_best(plays: Numbers, ones: Numbers) -> Numbers:
     >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0])).round(6).tolist()
     [0.333333, 0.666667]
     """
-    tables = _tabulate(plays, ones, 0.0)
+    tables = tabulate(plays, ones, 0.0, NO_CORNERS)
     count, size = tables.shape[1:]
     best, before, after = np.zeros(count), np.ones((count, size)), np.ones(size)
     # The product over all others is that over the arms before times that over those after.
@@ -215,7 +240,7 @@ def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
     """
     if not 0.0 < difference < 1.0:
         return 0.0 if difference <= 0.0 else 1.0
-    tables = _tabulate(plays, ones, difference)
+    tables = tabulate(plays, ones, difference, NO_CORNERS)
     count, size = tables.shape[1:]
     chance = 0.0
     for k in range(count):
@@ -235,7 +260,7 @@ def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float) -
     >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5).round(6).tolist()
     [nan, 0.125]
     """
-    tables = _tabulate(plays, ones, min(abs(difference), 1.0))
+    tables = tabulate(plays, ones, min(abs(difference), 1.0), NO_CORNERS)
     below = tables[BELOW if difference == 0.0 else MOVED]
     chances = np.zeros(plays.size)
     for k in range(plays.size):

@@ -12,6 +12,7 @@ from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS
 from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
 from safebandit.core.kernels import Told, give_unit, kernels_for, meet_unit, memory_for, no_contexts, write_bars
 from safebandit.core.policies import WAIT, Decision, Setup, prepare
+from safebandit.core.policies.propensities import Law, Situation, law_of, least_given_law
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import TrialError
@@ -21,6 +22,10 @@ from safebandit.trials.explanation import Explanation, explain_decision, reason_
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
 CHANCE_DRAWS = 1000
+
+# How chances are noted: how many draws were made for them, or to what an integral is right, follows.
+ESTIMATED = "estimated"
+INTEGRATED = "integrated, right to"
 
 # The answers of a decision that are no arm: HOLD, WAIT and DONE.
 ANSWERS = 3
@@ -48,19 +53,22 @@ class Given(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """With what chance each arm is given next, and how that is known: `draws` is 0 where it is exact."""
+    """With what chance each arm is given next, and how that is known: by so many `draws`, or by an integral that is
+    right to `error`, or exactly, where both are 0.
+    """
 
     arms: tuple[float, ...]
     held: float
     draws: int
+    error: float = 0.0
 
     @property
     def how(self) -> str:
         """How they are known, in words."""
         if self.draws == 0:
-            return "exact"
+            return f"{INTEGRATED} {self.error:g}" if self.error > 0.0 else "exact"
         counted = "" if self.draws == CHANCE_DRAWS else ", this decision among them"
-        return f"estimated from {self.draws} draws{counted}"
+        return f"{ESTIMATED} from {self.draws} draws{counted}"
 
     def counting(self, k: int) -> Chances:
         """The chances with the decision for arm k (negative: none) as one more draw, which it is.
@@ -199,10 +207,17 @@ class Allocator:
         return reason_of(self.policy, decision, self.limits, self.risks)
 
     def chances(
-        self, t: int, number: int, decision: Decision | None = None, *, context: Numbers | None = None
+        self,
+        t: int,
+        number: int,
+        decision: Decision | None = None,
+        *,
+        context: Numbers | None = None,
+        by_draws: bool = False,
     ) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn or the policy tells the chances that it draws
-        by, else from draws of decision `number`. A `decision` of this round that was made saves making it again.
+        by, else by integration where its law is known (not with `by_draws`), else from draws of decision `number`. A
+        `decision` of this round that was made saves making it again.
 
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
@@ -218,6 +233,10 @@ class Allocator:
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
                 return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
+            law = None if by_draws else self._law(t, saw)
+            if law is not None:
+                self.memory.streams[:] = before
+                return Chances(tuple(law.arms.tolist()), law.held, 0, law.error)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
             self._ask(self._rules, t, CHANCE_DRAWS, counts)
@@ -225,6 +244,14 @@ class Allocator:
         total = int(counts.sum())
         shares = (counts / total).tolist()
         return Chances(tuple(shares[:-ANSWERS]), sum(shares[-ANSWERS:]), 0 if total == 1 else total)
+
+    def _law(self, t: int, saw: Numbers) -> Law | None:
+        """The chances in round t without draws, where they are known, by what a decision that drew saw of every arm."""
+        arms, permissible = self.memory.arms[0], saw[:, PERMISSIBLE]
+        if self.course["given"] < self.conduct.burn_in and np.isnan(permissible).all():
+            return least_given_law(arms)
+        seen, upwards = self.memory.quantities[0], bool(self.conduct.upwards)
+        return law_of(self.policy, Situation(t, arms, seen, permissible == 1.0, saw[:, INDEX], upwards))
 
     def give(self, k: int, t: int) -> int:
         """Count the unit of round t, which is given arm k and of which all is pending; its play's number, from 0."""

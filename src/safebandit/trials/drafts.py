@@ -10,7 +10,7 @@ from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import CHANCE_DRAWS, Chances, Position
+from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Chances, Position
 from safebandit.trials.contexts import Context, by_name
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
@@ -24,7 +24,7 @@ from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
 # How chances were noted that do not count the decision itself.
-DRAWS_ALONE = f"estimated from {CHANCE_DRAWS} draws"
+DRAWS_ALONE = f"{ESTIMATED} from {CHANCE_DRAWS} draws"
 
 
 def create(settings: Settings) -> Draft:
@@ -38,18 +38,20 @@ def check_beginning(settings: Settings) -> None:
         raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
 
 
-def ask(state: TrialState, unit: str, context: Context = (), *, count_decision: bool = True) -> Draft:
+def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | None = None) -> Draft:
     """Decide: an arm for the unit of this context, or that none is given, with all that the decision rests on.
 
     The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
-    from draws, the decision is one of them; older logs did not count it.
+    from draws, the decision is one of them; older logs did not count it. A decision that is made again has its chances
+    as they were `noted`: older logs estimated some that are integrated now.
     """
     check_open(state)
     allocator = state.allocator
     before, seen = allocator.position, state.settings.scaled(context)
     decision = allocator.decide(state.round, context=seen)
-    chances = allocator.chances(state.round, state.decisions + 1, decision, context=seen)
-    if count_decision:
+    drawn = noted is not None and noted.startswith(ESTIMATED)
+    chances = allocator.chances(state.round, state.decisions + 1, decision, context=seen, by_draws=drawn)
+    if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.
     decision = allocator.judged(decision, state.round, aside=state.decisions + 2, context=seen)

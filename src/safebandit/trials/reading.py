@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from safebandit.core.naming import read_number
-from safebandit.core.policies import arms_in, name_arms, plan, policy_from_text, policy_to_text
+from safebandit.core.policies import arms_in, name_arms, plan, policy_from_text, policy_to_text, with_arms
 from safebandit.errors import TrialError
 from safebandit.names import find_name, read_name
 from safebandit.problems.limits import AnyAlpha, list_risk_names, read_limits, read_risk_names
@@ -84,7 +84,7 @@ def read_policy(policy: Any, arms: Sequence[str], units: int | None = None) -> s
     given = policy_from_text(check_text("policy", policy)) if isinstance(policy, str) else policy
     named = name_arms(plan(given, units), arms)
     for key, arm in arms_in(named).items():
-        named = named._replace(**{key: find_name(arm, arms) or arm})
+        named = with_arms(named, {key: find_name(arm, arms) or arm})
     return policy if isinstance(policy, str) and named == given else check_text("policy", policy_to_text(named))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
+from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
 from safebandit.trials.engine import SOFTWARE, find_unit
@@ -278,8 +279,9 @@ class Replay:
         if self.certain and not older and state.allocator.position != words:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
         state.allocator.position = words
-        alone = content.get("propensities") == drafts.DRAWS_ALONE
-        draft = drafts.ask(state, content["unit"], self._context(state, content), count_decision=not alone)
+        # The first version did not always note how chances were known: it drew.
+        noted = content.get("propensities", ESTIMATED)
+        draft = drafts.ask(state, content["unit"], self._context(state, content), noted=noted)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older
@@ -335,6 +337,8 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     older = event.kind in DECISIONS and version_0_1_0.decided(content)
     if older:
         mine = version_0_1_0.as_noted(mine, content)
+    if str(content.get("propensities")).startswith(INTEGRATED):
+        mine = _within_error(mine, content)
     made_by = (content.get("software", __version__), content.get("formulas", formulas_hash()))
     if older or made_by != (__version__, formulas_hash()):
         # Another version may say the same in other words, or say more.
@@ -344,6 +348,21 @@ def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
         return ""
     parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))
     return ", ".join(parts) or "kind"
+
+
+def _within_error(mine: dict[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """A draft of a decision with the integrated chances that an event has, where they are as near as an integral says:
+    another version or another machine may sum it up otherwise.
+    """
+    error, theirs = float(content["propensities"].removeprefix(INTEGRATED)), content["arms"]
+    arms = {
+        arm: {**saw, "propensity": theirs[arm]["propensity"]}
+        if arm in theirs and abs(saw["propensity"] - theirs[arm]["propensity"]) <= error
+        else saw
+        for arm, saw in mine["arms"].items()
+    }
+    near = abs(mine["held_propensity"] - content["held_propensity"]) <= error
+    return {**mine, "arms": arms, **({"held_propensity": content["held_propensity"]} if near else {})}
 
 
 def _signed(mine: Any, theirs: Any) -> Any:

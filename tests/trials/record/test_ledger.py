@@ -136,7 +136,7 @@ def test_a_decision_says_what_it_rests_on(ledger):
     shares = [arm["propensity"] for arm in body["arms"].values()]
     assert list(body["arms"]) == sorted(ARMS)  # in the order of a JSON text
     assert sum(shares) + body["held_propensity"] == pytest.approx(1.0)
-    assert body["propensities"] == "estimated from 1001 draws, this decision among them"
+    assert body["propensities"] == "integrated, right to 1e-06"
     assert body["arms"][body["arm"]]["permissible"]
     largest = max((each["reward_index"], arm) for arm, each in body["arms"].items() if each["permissible"])
     assert largest[1] == body["arm"]

@@ -19,12 +19,13 @@ from safebandit.core.policies.catalogue import (
     topsi,
     tsbu,
 )
-from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare
+from safebandit.core.policies.checking import arms_in, name_arms, plan, prepare, with_arms
 from safebandit.core.policies.conservative import Conservative
 from safebandit.core.policies.dose import Boin, Boin12, Crm, DoseTs, Mtpi, RiskModel, ThreePlusThree, Tpi
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.equal import EqualRandomisation
 from safebandit.core.policies.exploring import MdApt, MdSar, MdUcbe, TfLucb
+from safebandit.core.policies.floored import Floored
 from safebandit.core.policies.information import InformationDirected
 from safebandit.core.policies.interface import HOLD, WAIT, Policy, Setup, begin, decide, learned, learned_pair, sizes
 from safebandit.core.policies.knapsacks import Knapsacks
@@ -62,6 +63,7 @@ __all__ = [
     "DoublyOptimistic",
     "EqualRandomisation",
     "Floor",
+    "Floored",
     "InformationDirected",
     "Knapsacks",
     "Linear",
@@ -119,4 +121,5 @@ __all__ = [
     "topsi",
     "tsbu",
     "why",
+    "with_arms",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, get_type_hints
 
@@ -112,6 +112,7 @@ def arm_number(what: str, arm: Any, arms: Sequence[str]) -> int:
 
 def arms_in(policy: Any) -> dict[str, Any]:
     """The arms that a policy itself names, by parameter: its fields that `arm_fields` lists, and `when_none`."""
+    policy = _innermost(policy)
     listed = {
         key: getattr(policy, key) for key in (*getattr(policy, "arm_fields", ()), "when_none") if key in policy._fields
     }
@@ -122,7 +123,18 @@ def name_arms(policy: Any, arms: Sequence[str]) -> Any:
     """A policy whose arms are all named by name: a number means another arm once one is withdrawn."""
     numbers = {key: arm for key, arm in arms_in(check_policy(policy)).items() if arm not in arms}
     named = {key: arms[arm_number(key, arm, arms)] for key, arm in numbers.items() if not isinstance(arm, str)}
-    return policy._replace(**named) if named else policy
+    return with_arms(policy, named) if named else policy
+
+
+def with_arms(policy: Any, named: Mapping[str, Any]) -> Any:
+    """The policy with other arms in the fields that hold them."""
+    inner = _innermost(policy)._replace(**named)
+    return inner if _innermost(policy) is policy else policy._replace(policy=inner)
+
+
+def _innermost(policy: Any) -> Any:
+    """The policy that another one has a floor under, or the policy itself."""
+    return policy.policy if policy._fields == ("policy", "floor") else policy
 
 
 def when_none_code(when_none: Any, setup: Setup) -> int:

@@ -3,6 +3,7 @@
 tsbu:schedule=theory                                     the constructor `tsbu`, called with schedule="theory"
 kl-upper+sampled-risk:safety.slack=0.5,when_none=hold    a reward index and a safety index
 policy-mixture:reward=kl-upper,risk=kl-lower,risk.level=theory    any family, users' own included, by its fields
+tsbu:floor=0.05                                          any of these, with a floor under every permissible arm's chance
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from inspect import signature
 from typing import Any, get_type_hints
 
 from safebandit.core.indices import lower, upper
-from safebandit.core.naming import call, call_by_name, kebab, split_call, write_value
+from safebandit.core.naming import call, kebab, read_number, split_call, write_value
 from safebandit.core.policies.catalogue import POLICIES
 from safebandit.core.policies.checking import check_policy
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
+from safebandit.core.policies.floored import Floored
 from safebandit.core.policies.interface import decide
 from safebandit.errors import PolicyError, suggest
 
@@ -32,12 +34,14 @@ def safety_indices() -> dict[str, type]:
 
 
 def families() -> dict[str, type]:
-    """Every family of policies by name, users' own included."""
-    return {kebab(kind.__name__): kind for kind in decide.formulas}
+    """Every family of policies by name, users' own included; a floor is a parameter of all of them."""
+    return {kebab(kind.__name__): kind for kind in decide.formulas if kind is not Floored}
 
 
 def policy_from_text(text: str) -> Any:
     """A policy by its name, or two indices joined by "+", or a family; parameters after a colon.
+
+    Each takes a `floor`, the least chance of every permissible arm.
 
     >>> policy_from_text("tsbu:schedule=theory").safety.schedule.name
     'theory'
@@ -45,15 +49,26 @@ def policy_from_text(text: str) -> Any:
     0.5
     >>> policy_from_text("policy-mixture:reward=kl-upper,risk=kl-lower,safe_arm=#0").safe_arm
     0
+    >>> policy_from_text("tsbu:floor=0.05").floor
+    0.05
     """
-    name = text.partition(":")[0].strip()
-    if "+" in name or (name in families() and name not in POLICIES):
-        return _family_from_text(text)
-    return call_by_name(text, {key: entry.constructor for key, entry in POLICIES.items()}, "policy", PolicyError)
-
-
-def _family_from_text(text: str) -> Any:
     name, parameters = split_call(text, PolicyError)
+    if "floor" in parameters and "floor" not in getattr(families().get(name), "_fields", ()):
+        floor = float(read_number("floor", parameters.pop("floor"), float, PolicyError))
+        return Floored(_plain_from_text(name, parameters, text), floor)
+    return _plain_from_text(name, parameters, text)
+
+
+def _plain_from_text(name: str, parameters: dict[str, Any], text: str) -> Any:
+    """A policy without a floor that is not its own."""
+    if "+" in name or (name in families() and name not in POLICIES):
+        return _family_from_text(name, parameters, text)
+    if name not in POLICIES:
+        raise PolicyError(f'unknown policy "{name}"; {suggest(name, POLICIES)}')
+    return call(POLICIES[name].constructor, parameters, f'policy "{name}"', PolicyError)
+
+
+def _family_from_text(name: str, parameters: dict[str, Any], text: str) -> Any:
     kind: Any = families().get(name, DoublyOptimistic)
     if "+" in name:
         parameters["reward"], _, parameters["safety"] = name.partition("+")
@@ -101,6 +116,9 @@ def policy_to_text(policy: Any) -> str:
     ('tsbu', 'thompson+bayes-lower:safety.schedule=theory,each_first=false')
     """
     check_policy(policy)
+    if isinstance(policy, Floored):
+        inner = policy_to_text(policy.policy)
+        return f"{inner}{',' if ':' in inner else ':'}floor={write_value(policy.floor)}"
     for name, entry in POLICIES.items():
         if entry.constructor() == policy:
             return name

@@ -53,7 +53,8 @@ def why(policy: Any, decision: Decision, arm: int) -> str:
 
 def forbids(policy: Any, decision: Decision, arm: int) -> str | None:
     """Why an arm is not permissible, in the policy's own words; None where it has none."""
-    return str(policy.forbids(decision, arm)) if hasattr(policy, "forbids") else None
+    found = policy.forbids(decision, arm) if hasattr(policy, "forbids") else None
+    return None if found is None else str(found)
 
 
 def risk_word(policy: Any, arm: int) -> str:

@@ -17,6 +17,7 @@ from safebandit.names import find_name
 from safebandit.problems.cells import are_missing, read_numbers
 from safebandit.problems.limits import read_limits
 from safebandit.problems.tables import Table, read_file
+from safebandit.trials.allocator import ESTIMATED
 from safebandit.trials.drafts import ENDED
 from safebandit.trials.events import Event
 from safebandit.trials.reading import check_lost
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from safebandit.trials.record.ledger import Ledger
 
 Flags = NDArray[np.bool_]
-EXACT = "exact"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AnalysedUnits:
     is not. A correction changes the value and not its place. `limits` are those in force now, NaN where none is known.
 
     `chances` has the recorded chance of every arm for every unit, NaN where none was recorded, and `exact` whether
-    they are exact, not estimated by draws.
+    they are exact, or integrated, not estimated by draws.
     """
 
     name: str
@@ -173,7 +173,7 @@ def _read_chances(asked: Iterable[Event], arms: Sequence[str], units: int) -> tu
     places = {arm: k for k, arm in enumerate(arms)}
     for row, event in enumerate(asked):
         content = event.content
-        exact[row] = content["propensities"] == EXACT
+        exact[row] = not content["propensities"].startswith(ESTIMATED)
         for arm, saw in content["arms"].items():
             chances[row, places[arm]] = np.nan if saw["propensity"] is None else saw["propensity"]
     return chances, exact
