@@ -11,7 +11,9 @@ SHRINKAGE units; the next are the corrected ones, shrunk likewise (a parametric 
 arm the bias is also that over the simulated trials that select it, too.
 
 The standard error is that of a binomial share, times the spread of (estimate - p) / (its standard error) in simulated
-trials, and holds their Monte-Carlo error. It is approximate; a confidence sequence needs no simulation and holds.
+trials if that is above 1, and holds their Monte-Carlo error. As many outcomes n as have that standard error give the
+interval, the middle of Beta(1 + n corrected, 1 + n (1 - corrected)): where there is no bias, that of the posterior. It
+is approximate; a confidence sequence needs no simulation and holds.
 """
 
 from __future__ import annotations
@@ -45,10 +47,14 @@ class Sums(NamedTuple):
             return np.where(self.plays > 0, self.totals / self.plays, np.nan)
 
     @property
+    def shares(self) -> Numbers:
+        """The means of posteriors from a flat prior: never 0 or 1, so that no standard error is 0."""
+        return (self.totals + 1.0) / (self.plays + 2.0)
+
+    @property
     def errors(self) -> Numbers:
-        """Standard errors of the means as of binomial shares, at (total + 1) / (plays + 2) so that none is 0."""
-        share = (self.totals + 1.0) / (self.plays + 2.0)
-        return np.sqrt(share * (1.0 - share) / np.maximum(self.plays, 1.0))
+        """Standard errors of the means as of binomial shares."""
+        return np.sqrt(self.shares * (1.0 - self.shares) / np.maximum(self.plays, 1.0))
 
     def shrunk(self, means: Numbers) -> Numbers:
         """Means shrunk towards the pooled one of their quantity, which stands where nothing is known."""
@@ -85,7 +91,7 @@ def correct(
     point = sums.shrunk(sums.means)
     for _ in range(steps):
         runs = simulate(point)
-        found = _sums_of(runs)
+        found = sums_of(runs)
         overall = _correction(found, point, sums, confidence, fair=fair)
         best, of_chosen, share = overall.mean.copy(), None, 0.0
         if chosen is not None:
@@ -101,7 +107,7 @@ def correct(
     return overall, of_chosen, share
 
 
-def _sums_of(runs: Runs) -> Sums:
+def sums_of(runs: Runs) -> Sums:
     """What simulated trials (layers) know at their end."""
     plays = np.concatenate([runs.reward_plays[:, None], runs.risk_plays], axis=1)
     totals = np.concatenate([runs.reward_totals[:, None], runs.risk_totals], axis=1)
@@ -109,7 +115,7 @@ def _sums_of(runs: Runs) -> Sums:
 
 
 def _correction(simulated: Sums, point: Numbers, observed: Sums, confidence: float, *, fair: bool) -> Correction:
-    from scipy.special import ndtri
+    from scipy.special import betaincinv
 
     known = simulated.plays > 0
     count = known.sum(axis=0)
@@ -122,12 +128,11 @@ def _correction(simulated: Sums, point: Numbers, observed: Sums, confidence: flo
     _, in_errors = _moments(off / simulated.errors, known, count)
     bias = np.where(enough, bias, np.nan)
     mean = np.clip(observed.means - bias, 0.0, 1.0)
-    error = np.where(enough, np.hypot(observed.errors * in_errors, bias_error), np.nan)
-    reach = float(ndtri(0.5 + confidence / 2)) * error
-    return Correction(
-        bias, np.where(enough, bias_error, np.nan), mean, error, np.clip(mean - reach, 0.0, 1.0),
-        np.clip(mean + reach, 0.0, 1.0),
-    )  # fmt: skip
+    error = np.where(enough, np.hypot(observed.errors * np.maximum(in_errors, 1.0), bias_error), np.nan)
+    worth = observed.shares * (1.0 - observed.shares) / error**2
+    tail = 0.5 - confidence / 2
+    low, high = (betaincinv(1.0 + worth * mean, 1.0 + worth * (1.0 - mean), end) for end in (tail, 1.0 - tail))
+    return Correction(bias, np.where(enough, bias_error, np.nan), mean, error, low, high)
 
 
 def _moments(values: Numbers, known: NDArray[np.bool_], count: Any) -> tuple[Numbers, Numbers]:
