@@ -157,6 +157,8 @@ from .studies.identify import Identification as Identification
 from .studies.identify import identify as identify
 from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
+from .trials.analysis.analyse import Analysis as Analysis
+from .trials.analysis.analyse import analyse as analyse
 from .trials.design import Design as Design
 from .trials.design_file import DesignFile as DesignFile
 from .trials.design_file import read_design_file as read_design_file

@@ -629,3 +629,51 @@ def test_a_design_is_amended_by_another_file(desk):
     assert shown.startswith("dose: 300 runs of 20 units")
     assert "\nends by: most units " in shown
     assert "\nselects: " in shown
+
+
+def test_a_trial_is_analysed(knee):
+    shown = knee("analyse", "knee", "--control", "placebo")
+    assert (shown.status, shown.err) == (0, "")
+    assert shown.out.startswith("knee: 3 units; 95 % confidence sequences (mixture, Beta(1, 1))\n")
+    assert 'less "placebo"' in shown.out
+    assert "nothing is claimed at 5 % (e-BH over 14 claims); nearest: " in shown.out
+    assert "2 outcomes not known: left out of means" in shown.out
+    printed = json.loads(knee("analyse", "knee", "--json", "--confidence", ".9").out)
+    assert (printed["confidence"], printed["units"], printed["control"]) == (0.9, 3, None)
+
+    knee("export", "knee", "--out", "units.csv")
+    table = json.loads(knee("analyse", "--file", "units.csv", "--alpha", ".3", "--json", "--confidence", ".9").out)
+    by_arm = {(each["arm"], each["endpoint"]): each["interval"] for each in table["estimates"]}
+    assert by_arm == {
+        (each["arm"], each["endpoint"]): each["interval"] for each in printed["estimates"] if each["units"]
+    }
+    drawn = knee("analyse", "knee", "--plot", "out.svg")
+    assert (drawn.status, drawn.err) == (0, "")
+    assert (knee.folder / "out.svg").read_text().startswith("<?xml")
+
+
+def test_an_analysis_of_nothing_is_an_answer(desk):
+    desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4")
+    shown = desk("analyse", "knee")
+    assert (shown.status, shown.err) == (0, "")
+    assert shown.out.endswith("nothing is known yet: no outcome was told\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give a trial, or a table of units by --file; got none"),
+        (("knee", "--file", "units.csv"), "give a trial, or a table of units by --file; got both"),
+        (("knee", "--confidence", "95"), "confidence must lie between 0 and 1, got 95"),
+        (("knee", "--control", "drug"), 'the control must be an arm, got "drug"'),
+        (("knee", "--alpha", ".2"), "--alpha is for --file: a trial in the record says its own"),
+        (("knee", "--plot", "out.pdf"), "--plot must be a file such as out.svg or out.png, got out.pdf"),
+        (("hip",), 'there is no trial "hip"'),
+        (("--file", "units.csv"), "there is no file units.csv"),
+    ],
+)
+def test_an_analysis_that_cannot_be_made_says_why(knee, arguments, message):
+    refused = knee("analyse", *arguments)
+    assert (refused.status, refused.out) == (2, "")
+    assert message in refused.err
+    assert refused.err.count("\n") == 1

@@ -22,6 +22,7 @@ NEEDS = {
     ("GET", "/v1/trials/{trial}"): "read",
     ("GET", "/v1/trials/{trial}/events"): "log",
     ("GET", "/v1/trials/{trial}/events/{number}"): "log",
+    ("GET", "/v1/trials/{trial}/analysis"): "read",
     ("GET", "/v1/trials/{trial}/units"): "log",
     ("GET", "/v1/trials/{trial}/unit"): "log",
     ("GET", "/v1/trials/{trial}/verification"): "log",
@@ -46,6 +47,7 @@ PAGES = {
     for path in (
         "/", "/keys", "/live", "/sign-in", "/static", "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
+        "/trials/{trial}/analysis",
     )
 } | {
     ("POST", path)

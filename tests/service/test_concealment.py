@@ -26,7 +26,7 @@ READABLE = [
     "/v1/trials/{}/unit?unit=u%200", "/v1/trials/{}/verification", "/v1/trials/{}/export?kind=json",
     "/v1/trials/{}/export?kind=csv", "/v1/trials/{}/export?kind=parquet", "/metrics", "/v1/keys", "/", "/live",
     "/trials/{}", "/trials/{}/live", "/trials/{}/arms", "/trials/{}/units", "/trials/{}/log", "/trials/{}/log/1",
-    "/trials/{}/log/2", "/keys",
+    "/trials/{}/log/2", "/keys", "/trials/{}/analysis", "/v1/trials/{}/analysis",
 ]  # fmt: skip
 
 
@@ -149,11 +149,22 @@ def test_what_a_viewer_sees_late_is_what_was_there_then(served):
     served.post(f"{path}/outcomes", {"unit": "u 7", "reward": 1, "risk": 1})
     then, late = seen[20], served.get(path, role="viewer").json()
     assert late == then
+    analysed = served.get(f"{path}/analysis", role="viewer").json()
+    risks = [each for each in analysed["estimates"] if each["endpoint"] == "risk"]
+    assert [(each["arm"], each["units"], each["mean"]) for each in risks] == [
+        (arm["arm"], arm["plays"], *arm["mean_risk"]) for arm in then["arms"]
+    ]
+    # Look by look single outcomes could be told.
+    assert {each["path"] for each in analysed["estimates"]} == {None}
     page = all_that_is_readable(served, "late", "viewer")
     assert "1–10" in page
     assert "31–37" not in page
     served.post(f"{path}/close", {"reason": "done"})
     assert served.get(path, role="viewer").json() == served.get(path, role="auditor").json()
+    now = {role: served.get(f"{path}/analysis", role=role).json() for role in ("viewer", "auditor")}
+    assert now["viewer"]["sentences"] == now["auditor"]["sentences"]
+    assert now["auditor"]["estimates"][0]["path"]["known"][:2] == [1, 2]
+    assert served.get(f"{path}/analysis", role="operator").status_code == 403
 
 
 def hold(served, name: str) -> str:

@@ -52,6 +52,7 @@ ALLOWED = {
     "/trials/knee": set(ROLES),
     "/trials/knee/live": set(ROLES),
     "/trials/knee/arms": {"admin", "viewer", "auditor"},
+    "/trials/knee/analysis": {"admin", "viewer", "auditor"},
     "/trials/knee/units": {"admin", "auditor"},
     "/trials/knee/log": {"admin", "auditor"},
     "/trials/knee/log/2": {"admin", "auditor"},

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli import trial_audit, trial_show
+from safebandit.cli import trial_analyse, trial_audit, trial_show
 from safebandit.cli.completion import complete_policy
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
@@ -239,6 +239,6 @@ def options(context: typer.Context) -> None:
 
 for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume, close,
-    trial_show.trials, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
+    trial_show.trials, trial_analyse.analyse, trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip
     trial_app.command("list" if command is trial_show.trials else None, cls=Command)(command)

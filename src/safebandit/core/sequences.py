@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from safebandit.core.arms import Numbers
+from safebandit.core.arms import Counts, Numbers
 from safebandit.core.bernoulli import divergence, kl_lower, kl_upper, log_beta
 from safebandit.core.bets import LOG_TWO, bet_on_grid, grid_lower, next_betting_wealth, next_moments
 from safebandit.core.dispatch import compiled, inlined
@@ -244,7 +244,7 @@ def difference_bounds(
 
 
 @compiled
-def betting_lower(values: Numbers, looks: Numbers, confidence: float) -> Numbers:
+def betting_lower(values: Numbers, looks: Counts, confidence: float) -> Numbers:
     """A lower sequence by bets, for any law on [0, 1], after the first `looks` of the outcomes, which are in order.
 
     >>> [round(float(low), 4) for low in betting_lower(np.full(50, 0.5), np.array([10, 50]), 0.95)]
@@ -259,14 +259,14 @@ def betting_lower(values: Numbers, looks: Numbers, confidence: float) -> Numbers
     return found
 
 
-def betting_bounds(values: Numbers, looks: Numbers, confidence: float) -> tuple[Numbers, Numbers]:
+def betting_bounds(values: Numbers, looks: Counts, confidence: float) -> tuple[Numbers, Numbers]:
     """The ends of a sequence by bets, for any law on [0, 1]; each side errs by half of 1 - confidence."""
     half = 0.5 * (1.0 + confidence)
     return betting_lower(values, looks, half), 1.0 - betting_lower(1.0 - values, looks, half)
 
 
 @compiled
-def betting_wealth(values: Numbers, looks: Numbers, r: float) -> Numbers:
+def betting_wealth(values: Numbers, looks: Counts, r: float) -> Numbers:
     """The log of the wealth of `BettingGate` against "the mean is at most r", after the first `looks` outcomes."""
     found, mean, squares, log_wealth, kappas, last = np.zeros(looks.size), 0.0, 0.0, 0.0, 0.0, 0
     for i in range(looks.size):

@@ -7,6 +7,8 @@ import threading
 from typing import Any
 
 from safebandit.service.keys import Key
+from safebandit.trials.analysis.analyse import Analysis, analyse
+from safebandit.trials.analysis.units import from_past, from_record
 from safebandit.trials.drafts import ENDED
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
@@ -43,6 +45,14 @@ class Outlook:
                     self._kept.clear()
                 self._kept[name] = mark, seen
         return seen
+
+    def analysis(self, name: str, *, delayed: bool, confidence: float = 0.95, control: str | None = None) -> Analysis:
+        """What may be said of a trial's arms, as it is or as it was."""
+        if delayed:
+            units = from_past(self._ledger, name, delay=self.delay)
+        else:
+            units = from_record(self._ledger, name, chances=False)
+        return analyse(units, confidence=confidence, control=control)
 
     def _mark(self, name: str) -> tuple[object, ...]:
         """What an overview of the past changes with."""

@@ -59,3 +59,26 @@ def id_text(id: Any) -> str:
     if not isinstance(id, str):
         raise TrialError(f"a unit's id must be a text, got {id!r}")
     return id
+
+
+# A spreadsheet takes a cell that begins so for a formula. The apostrophe is here so that one that is put before a text
+# can be told from one that was there.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
+
+
+def no_formula(text: str) -> str:
+    """A text for a cell of a spreadsheet, with an apostrophe before what that would take for a formula.
+
+    >>> no_formula("=1+1"), no_formula("placebo")
+    ("'=1+1", 'placebo')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def from_cell(text: str) -> str:
+    """What `no_formula` made a cell's text of.
+
+    >>> from_cell("'=1+1"), from_cell("placebo")
+    ('=1+1', 'placebo')
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text

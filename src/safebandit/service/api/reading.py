@@ -34,6 +34,22 @@ def show_trial(trial: TrialInPath, request: Request, key: Reader) -> schemas.Ove
     return schemas.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key)))
 
 
+@router.get("/trials/{trial}/analysis")
+async def analyse_trial(
+    trial: TrialInPath,
+    request: Request,
+    key: Reader,
+    confidence: Annotated[float, Query(gt=0, lt=1, description="How sure each confidence sequence is.")] = 0.95,
+    control: Annotated[str | None, Query(max_length=200, description="The arm that others are compared with.")] = None,
+) -> schemas.AnalysisAnswer:
+    """Means, confidence sequences and evidence for every arm, and against the control: they hold at any look."""
+    outlook = request.app.state.outlook
+    said = {"delayed": outlook.delayed(key), "confidence": confidence, "control": control}
+    async with request.app.state.long_work:
+        found = await asyncio.to_thread(outlook.analysis, trial, **said)
+    return schemas.AnalysisAnswer.model_validate(found.to_dict(paths=key.may("log")))
+
+
 @router.get("/trials/{trial}/events")
 def list_events(
     trial: TrialInPath, request: Request, _: Auditor, after: After = 0, limit: Limit = 100

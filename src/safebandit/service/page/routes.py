@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Annotated
@@ -25,7 +26,7 @@ STATIC = FOLDER / "static"
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
-_OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units)?|keys)?")
+_OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units|/analysis)?|keys)?")
 # What those who may ask but not read the log are shown again of what they did.
 _DESK = ("asked", "held", "waiting", "told")
 
@@ -98,6 +99,13 @@ def trial_live(trial: TrialInPath, request: Request, key: Lister, after: str = "
 def arms(trial: TrialInPath, request: Request, key: Reader) -> Response:
     """Every arm of a trial."""
     return screens.arms_screen(request, key, trial)
+
+
+@router.get("/trials/{trial}/analysis")
+async def analysis(trial: TrialInPath, request: Request, key: Reader) -> Response:
+    """What may be said of the arms, at any look."""
+    async with request.app.state.long_work:
+        return await asyncio.to_thread(screens.analysis_screen, request, key, trial)
 
 
 @router.get("/trials/{trial}/units")

@@ -195,6 +195,14 @@ def arms_screen(request: Request, key: Key, name: str) -> Response:
     return render(request, "arms.html", key=key, head=head, glance=seen, arms=seen.arms, chances=chances)
 
 
+def analysis_screen(request: Request, key: Key, name: str) -> Response:
+    """What may be said of the arms, as late as this key may see their sums."""
+    outlook = request.app.state.outlook
+    head, delayed = views.head(request.app.state.ledger, name), outlook.delayed(key)
+    found = outlook.analysis(name, delayed=delayed)
+    return render(request, "analysis.html", key=key, head=head, found=found, delayed=delayed)
+
+
 def log_screen(request: Request, key: Key, name: str, before: int | None) -> Response:
     """A page of the log."""
     ledger = request.app.state.ledger

@@ -18,12 +18,10 @@ from safebandit.trials.record.database import events, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.store import as_written, read_log, trial_row
 from safebandit.trials.settings import Settings
+from safebandit.trials.texts import no_formula
 from safebandit.version import __version__
 
 KINDS = ("csv", "parquet", "json")
-# A spreadsheet takes a cell that begins so for a formula. The apostrophe is here so that one that is put before a text
-# can be told from one that was there.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
 
 
 def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> bytes:
@@ -133,7 +131,7 @@ def _csv(table: pa.Table) -> bytes:
 
     columns = [_as_text(table[name]) for name in table.column_names]
     sink = io.BytesIO()
-    csv.write_csv(pa.table(columns, names=[_no_formula(name) for name in table.column_names]), sink)
+    csv.write_csv(pa.table(columns, names=[no_formula(name) for name in table.column_names]), sink)
     return sink.getvalue()
 
 
@@ -141,9 +139,5 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type):
         return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
     if pa.types.is_string(column.type):
-        return pa.chunked_array([[_no_formula(text) for text in column.to_pylist()]], pa.string())
+        return pa.chunked_array([[no_formula(text) for text in column.to_pylist()]], pa.string())
     return column
-
-
-def _no_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text

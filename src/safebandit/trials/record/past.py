@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from safebandit.trials.events import Event
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.store import DatabaseStore, load_state
 from safebandit.trials.state import TrialState
@@ -27,14 +28,8 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
 
     A correction counts as if it had been told so at first, as it does everywhere.
     """
-    with ledger.reading() as connection:
-        now = load_state(connection, name)
-        store = DatabaseStore(connection, name)
-        everyone = list(store.units())
-        shown = units_shown(now.round - 1, delay)
-        number = next((unit.asked_at - 1 for unit in everyone if unit.round > shown), now.number)
-        last = store.event(number)
-    past = _as_known(everyone, number)
+    now, past, last = units_before(ledger, name, delay=delay)
+    shown, number = units_shown(now.round - 1, delay), last.number
     then = TrialState(name, now.settings)
     then.dropped = {arm: at for arm, at in now.dropped.items() if at <= number}
     then.count(past)
@@ -44,6 +39,18 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
     then.units = shown - sum(then.voided.values())
     then.waiting = sum(unit.pending for unit in past.units())
     return then, dict(Counter(unit.arm for unit in past.units() if unit.voided_at is None))
+
+
+def units_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, MemoryStore, Event]:
+    """The state now, the units as known just before the first that is not shown asked, and the event before that."""
+    with ledger.reading() as connection:
+        now = load_state(connection, name)
+        store = DatabaseStore(connection, name)
+        everyone = list(store.units())
+        shown = units_shown(now.round - 1, delay)
+        number = next((unit.asked_at - 1 for unit in everyone if unit.round > shown), now.number)
+        last = store.event(number)
+    return now, _as_known(everyone, number), last
 
 
 def _as_known(everyone: Iterable[Unit], number: int) -> MemoryStore:
