@@ -78,10 +78,11 @@ class Corrected:
                 **_row(self.overall, (j, k)),
             }
             for j, name in enumerate(self.quantities)
+            if self.sums.plays[j].any()
         }
 
     def _selected(self, chosen: Correction) -> dict[str, Any]:
-        numbers = {name: _row(chosen, (j,)) for j, name in enumerate(self.quantities)}
+        numbers = {name: _row(chosen, (j,)) for j, name in enumerate(self.quantities) if self.sums.plays[j].any()}
         return {"arm": self.selected, "share_of_simulated_trials": self.chosen_share, **numbers}
 
 
@@ -140,9 +141,10 @@ def corrected(
         return runs
 
     chosen = None if selected is None else settings.arms.index(selected)
+    quantities = ("reward", *(settings.risks if len(settings.risks) > 1 else ("risk",)))
     overall, of_chosen, share = correct(simulate, told, chosen, confidence=level, steps=rounds)
     return Corrected(
-        settings.arms, ("reward", *settings.risks), told, overall, selected, of_chosen, share, level, most, late, count,
+        settings.arms, quantities, told, overall, selected, of_chosen, share, level, most, late, count,
         rounds, number,
     )  # fmt: skip
 
