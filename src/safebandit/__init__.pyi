@@ -159,6 +159,8 @@ from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
 from .trials.analysis.analyse import Analysis as Analysis
 from .trials.analysis.analyse import analyse as analyse
+from .trials.analysis.corrected import Corrected as Corrected
+from .trials.analysis.corrected import corrected as corrected
 from .trials.design import Design as Design
 from .trials.design_file import DesignFile as DesignFile
 from .trials.design_file import read_design_file as read_design_file

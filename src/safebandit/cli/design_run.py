@@ -150,8 +150,8 @@ def print_characteristics(found: Characteristics) -> None:
         screen.print(_arms_table(some))
         screen.print(_estimates_table(some))
     screen.print(
-        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected; coverage: how often a "
-        "95 % interval holds the true mean",
+        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected; holds: how often a "
+        "95 % interval holds the true mean of the selected arm (posterior of a flat prior, exact, confidence sequence)",
         soft_wrap=True,
     )
 
@@ -204,11 +204,11 @@ def _estimates_table(some: list[Played]) -> Table:
 
     shown = [(each.label, row) for each in some for row in estimation_of(each.cell) if row.selected]
     names = list(dict.fromkeys(name for _, row in shown for name in row.numbers))
-    table = _table("mean of the selected arm", "", *(f"{name}, %" if "coverage" in name else name for name in names))
+    table = _table("design", "selected arm", *(name.replace("coverage", "holds, %") for name in names))
     before = ""
     for label, row in shown:
         numbers = [row.numbers[name] for name in names]
-        texts = [_share(one) if "coverage" in name else f"{one.value:+.4f} ± {one.se:.4f}"
+        texts = [_share(one) if "coverage" in name else f"{one.value:.3f} ± {one.se:.3f}"
                  for name, one in zip(names, numbers, strict=True)]  # fmt: skip
         table.add_row("" if label == before else label, row.quantity, *texts)
         before = label

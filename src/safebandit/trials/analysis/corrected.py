@@ -97,8 +97,9 @@ def _plain(value: Any) -> float | None:
 
 def corrected(
     source: Settings | Design,
-    sums: Sums,
     *,
+    plays: Any,
+    totals: Any,
     selected: str | None = None,
     units: int | None = None,
     delay: int = 0,
@@ -111,18 +112,18 @@ def corrected(
 ) -> Corrected:
     """Correct the means of a trial of this design, or of these settings, for its bias; the same seed, the same bits.
 
-    `sums` has what is known at the end; `selected` is the arm that was selected, if one was. A trial that did not end
+    `plays` and `totals` say how many outcomes are known at the end and their sum, by quantity (rows: the reward, then
+    every risk) and arm; `selected` is the arm that was selected, if one was. A trial that did not end
     by its design says how many `units` had an arm so far: simulated ones then end there at the latest. `delay` is how
     many more units arrive before an outcome is known.
 
     >>> design = Design(["control", "drug"], alpha=0.4, policy="equal", units=40, select="none")
-    >>> sums = Sums(np.full((2, 2), 20.0), np.array([[6.0, 9.0], [2.0, 4.0]]))
-    >>> found = corrected(design, sums, trials=200, seed=1)
+    >>> found = corrected(design, plays=[[20, 20], [20, 20]], totals=[[6, 9], [2, 4]], trials=200, seed=1)
     >>> found.overall.mean.round(2).tolist()  # equal shares: no bias but that of chance
     [[0.3, 0.45], [0.1, 0.2]]
     """
     settings = Settings.by_design(source, seed=0) if isinstance(source, Design) else source
-    told = _checked(settings, sums, selected)
+    told = _checked(settings, Sums(*(_table(each) for each in (plays, totals))), selected)
     most, late = _most_units(settings, units, told), _whole("delay", delay, 0, MOST_UNITS)
     count, rounds = _whole("trials", trials, LEAST_TRIALS, MOST_TRIALS), _whole("steps", steps, 1, MOST_STEPS)
     level, number = _confidence(confidence), at_least("seed", seed, 0, "a whole number that fixes all random numbers")
@@ -167,11 +168,11 @@ def _checked(settings: Settings, sums: Sums, selected: str | None) -> Sums:
             f"a correction simulates the trial with all its arms, and {', '.join(settings.withdrawn)} was withdrawn; "
             "leave it out, and go by the sequences"
         )
-    plays, totals = (np.asarray(each, float) for each in sums)
+    plays, totals = sums
     shape = (1 + len(settings.risks), len(settings.arms))
     if plays.shape != shape or totals.shape != shape:
         raise TrialError(
-            f"sums have a row per quantity and a column per arm, {shape}; got {plays.shape}, {totals.shape}"
+            f"plays and totals have a row per quantity and a column per arm, {shape}; got {plays.shape}, {totals.shape}"
         )
     if not ((plays >= 0) & (totals >= 0) & (totals <= plays)).all() or (plays != np.rint(plays)).any():
         raise TrialError("every sum lies between 0 and how many outcomes are known; check plays and totals")
@@ -182,6 +183,13 @@ def _checked(settings: Settings, sums: Sums, selected: str | None) -> Sums:
     if not plays.any():
         raise TrialError("no outcome is known yet; there is nothing to correct")
     return Sums(plays, totals)
+
+
+def _table(numbers: Any) -> Numbers:
+    try:
+        return np.asarray(numbers, float)
+    except (TypeError, ValueError):
+        raise TrialError(f"plays and totals are tables of numbers, got {numbers!r}") from None
 
 
 def _most_units(settings: Settings, units: int | None, sums: Sums) -> int:

@@ -29,10 +29,10 @@ def correct_trial(source: Any, name: str | None, units: AnalysedUnits, **options
     known = ~np.isnan(units.outcomes)
     if not np.isin(units.outcomes[known], (0.0, 1.0)).all():
         raise TrialError("a correction simulates bits, and outcomes between 0 and 1 were told; leave it out")
-    ended = state.stop is not None
+    stop = state.stop
     return corrected(
-        state.settings, _sums(units, known), selected=state.stop["selected"] if state.stop is not None else None,
-        units=None if ended else units.size, **options,
+        state.settings, **_sums(units, known)._asdict(), selected=None if stop is None else stop["selected"],
+        units=units.size if stop is None else None, **options,
     )  # fmt: skip
 
 
