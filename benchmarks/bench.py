@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from instructions import instructions_per_round
 from load.measure import Load, answered, growth
 from safebandit.core.policies.catalogue import POLICIES
-from speed import designs, kept, machine, picture, report
+from speed import analysis, designs, kept, machine, picture, report
 from speed.size import FULL, QUICK, TINY, Size
 from speed.sweeps import BARE, Cell, against_arms, against_horizon, bare_loop_alone
 
@@ -43,6 +43,7 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
         if "horizons" in sections:
             cells["horizons"] = list(_told("horizons", against_horizon(policies, size)))
         found = dict(_told("designs", designs.figures(size))) if "designs" in sections else {}
+        analysed = dict(_told("analysis", analysis.figures(size))) if "analysis" in sections else {}
     service = _service(size) if "service" in sections else {}
     return kept.Run(
         date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -51,6 +52,7 @@ def measure(size: Size, policies: Sequence[str], sections: Sequence[str], *, ins
         **cells,
         machine=dict(_told("machine", machine.figures(size))) if "machine" in sections else {},
         designs=found,
+        analysis=analysed,
         instructions=instructions_per_round([BARE, *policies]) if instructions else {},
         **service,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from speed import analysis
 from speed.designs import DESIGNS
 from speed.kept import Run
 from speed.sweeps import Cell
@@ -84,6 +85,10 @@ def judge(run: Run) -> Iterator[Goal]:
     for name, spread in run.designs.items():
         most, spent = DESIGNS[name].goal, spread.median
         yield Goal(f"10,000 trials: {name}", f"{spent:.3g} s", f"under {most:g} s", spent < most)
+    for name, spread in run.analysis.items():
+        about_it = run.settings["long_trial"] == analysis.UNITS
+        what, wanted = f"analysis of {analysis.UNITS:,} units: {name}", f"under {analysis.GOAL:g} s"
+        yield Goal(what, f"{spread.median:.3g} s", wanted, spread.median < analysis.GOAL if about_it else None)
     yield from _service(run)
 
 

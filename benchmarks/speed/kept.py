@@ -15,7 +15,7 @@ from speed.sweeps import Cell
 
 FORMAT = 1
 CELLS = ("limit", "arms", "horizons")
-SECTIONS = (*CELLS, "machine", "designs", "service")
+SECTIONS = (*CELLS, "machine", "designs", "analysis", "service")
 # The median deviation of normal noise in its standard deviations; how many of those are far; and no less than this.
 NORMAL, FAR, LEAST = 1.4826, 4.0, 0.1
 
@@ -32,6 +32,7 @@ class Run:
     horizons: Sequence[Cell] = field(default_factory=list)
     machine: Mapping[str, Spread] = field(default_factory=dict)
     designs: Mapping[str, Spread] = field(default_factory=dict)
+    analysis: Mapping[str, Spread] = field(default_factory=dict)
     service: Sequence[Mapping[str, Any]] = field(default_factory=list)
     growth: Sequence[float] = field(default_factory=list)
     instructions: Mapping[str, float] = field(default_factory=dict)
@@ -58,7 +59,7 @@ def read(path: Path) -> Run | None:
         return None
     for name in CELLS:
         document[name] = [_cell(plain) for plain in document[name]]
-    for name in ("machine", "designs"):
+    for name in ("machine", "designs", "analysis"):
         document[name] = {each: Spread(**plain) for each, plain in document.get(name, {}).items()}
     return Run(**document)
 
@@ -105,7 +106,7 @@ def _pairs(now: Run, before: Run) -> Iterator[tuple[str, Spread, Spread]]:
         old = kept.get(cell.name)
         if old is not None and old.share is not None and cell.share is not None:
             yield cell.name, cell.share, old.share
-    for mine, theirs in ((now.machine, before.machine), (now.designs, before.designs)):
+    for mine, theirs in ((now.machine, before.machine), (now.designs, before.designs), (now.analysis, before.analysis)):
         for name, spread in mine.items():
             if name in theirs:
                 yield name, spread, theirs[name]

@@ -41,12 +41,10 @@ def tables(run: Run, before: Run | None) -> Iterator[Table]:
     if run.limit and not (run.arms or run.horizons):
         rows = [(cell.instance, f"{cell.horizon:,}", _cost(cell), _quartiles_of_cost(cell)) for cell in run.limit]
         yield Table("The bare loop", ("instance", "T", "ns per round", "quartiles"), rows)
-    if run.machine:
-        yield _machine(run)
-    if run.designs:
-        yield _designs(run)
-    if run.service:
-        yield _service(run)
+    parts = ((run.machine, _machine), (run.designs, _designs), (run.analysis, _analysis), (run.service, _service))
+    for figures, show in parts:
+        if figures:
+            yield show(run)
     if run.instructions:
         counts = [(name, f"{count:,.0f}") for name, count in run.instructions.items()]
         yield Table(f"Instructions per round, drug trial, T = {GOAL_HORIZON:,}", ("policy", "instructions"), counts)
@@ -105,6 +103,15 @@ def _designs(run: Run) -> Table:
     ]
     title = "Processor time of 10,000 simulated trials, compiling aside"
     return Table(title, ("design", "median", "quartiles", "R on such a machine"), rows)
+
+
+def _analysis(run: Run) -> Table:
+    rows = [
+        (name, f"{spread.median:.3g} s", f"{spread.low:.3g} to {spread.high:.3g}")
+        for name, spread in run.analysis.items()
+    ]
+    title = f"Processor time to analyse {run.settings['long_trial']:,} units of 10 arms, compiling aside"
+    return Table(title, ("analysis", "median", "quartiles"), rows)
 
 
 def _service(run: Run) -> Table:

@@ -19,6 +19,7 @@ from bench import MARKED, options_from
 from instructions import collected
 from safebandit.simulation.simulate import simulate
 from speed import limit, report
+from speed.analysis import ANALYSES
 from speed.designs import DESIGNS
 from speed.goals import MACHINE, as_share, judge
 from speed.kept import Run, changes, previous, read
@@ -63,6 +64,7 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert len(run.growth) == 2
     assert set(run.machine) == set(MACHINE)
     assert set(run.designs) == set(DESIGNS)
+    assert set(run.analysis) == {*ANALYSES, "mixtures, from a file"}
     for ending in (".txt", ".png", ".svg"):
         assert (tmp_path / f"bench-tiny{ending}").stat().st_size > 1_000
     assert done.stdout.startswith((tmp_path / "bench-tiny.txt").read_text(encoding="utf-8"))

@@ -164,6 +164,7 @@ MISTAKES = {
     "an unknown loss": (lambda: design(lost="never"), "lost", "lost must be one of harm, ignore, got 'never'"),
     "a flag that is none": (lambda: design(rewarded="perhaps"), "rewarded", "rewarded must be true or false"),
     "a pattern that is none": (lambda: design(ids="["), "ids", ""),
+    "a prior that is no law": (lambda: design(prior=[1, 0]), "prior", "[1, 0]"),
     "an unknown design": (lambda: design_from_text("boin2", arms=3), "", 'unknown design "boin2"; did you mean "boin'),
     "an unknown parameter of a design": (
         lambda: design_from_text("boin:taget=0.3", arms=3),

@@ -62,8 +62,8 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
         return
     _print_head(found)
     by_risk = _by_risk(found["risks"])
-    numbers = ["plays", "pending", "reward", "95 %"]
-    numbers += [heading for risk in by_risk for heading in (f"risk{risk}", f"95 %{risk}")]
+    numbers = ["plays", "pending", "reward", "credible"]
+    numbers += [heading for risk in by_risk for heading in (f"risk{risk}", f"credible{risk}")]
     table = plain_table(["arm", *numbers, "permissible"], right=tuple(numbers))
     for arm in found["arms"]:
         risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
@@ -74,7 +74,7 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
             _interval(arm["reward_interval"]), *cells, permissible,
         )  # fmt: skip
     print_plain(table)
-    print_plain("95 %: the shortest credible interval of the mean, from a uniform prior")
+    print_plain(f"intervals of means: {found['intervals']}; `safebandit trial analyse` has ones for any look")
     _print_rules(found)
     for each in (each for each in found["expected"] if each["regret"] is not None):
         print_plain(

@@ -48,7 +48,8 @@ class Design:
     was given, nor before `known_below` risks are known of the arm below, nor any arm
     above one that is not safe with a chance of at least `climb`; with `upwards` an arm that is not permissible
     excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
-    after every cohort, or after every `looks` units, or after as many as `looks` lists.
+    after every cohort, or after every `looks` units, or after as many as `looks` lists. Credible intervals are from a
+    Beta `prior`; they decide nothing, and rules have priors of their own.
     """
 
     arms: tuple[str, ...]
@@ -75,6 +76,7 @@ class Design:
     stop: tuple[Any, ...]
     select: Any
     ids: str
+    prior: tuple[float, float]
 
     def __init__(
         self,
@@ -103,6 +105,7 @@ class Design:
         stop: Any = (),
         select: Any = None,
         ids: str = "",
+        prior: Sequence[float] = (1.0, 1.0),
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         for key, value in read_fields(given).items():
@@ -222,5 +225,6 @@ class Design:
 USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
+    "prior": [1.0, 1.0],
 }  # fmt: skip
 _EXAMPLES = {"arms": '["low", "high"]', "alpha": "0.3", "units": "36"}

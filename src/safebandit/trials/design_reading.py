@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -196,6 +197,13 @@ def _ids(value: Any, read: Read) -> str:
     return ids
 
 
+def _prior(value: Any, read: Read) -> tuple[float, float]:
+    numbers = [read_number("prior", each, float, DesignError) for each in value] if is_listed(value) else []
+    if len(numbers) != 2 or not all(0.0 < each < math.inf for each in numbers):
+        raise DesignError(f"prior must be the two numbers of a Beta law, above 0, such as [1, 1], got {value!r}")
+    return float(numbers[0]), float(numbers[1])
+
+
 def _stop(value: Any, read: Read) -> tuple[Any, ...]:
     return read_stopping(value)
 
@@ -241,4 +249,5 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "stop": _stop,
     "select": _select,
     "ids": _ids,
+    "prior": _prior,
 }

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # More looks than these are not listed one by one.
 MOST_SHOWN = 20
+# The prior of credible intervals that goes without saying.
+FLAT = (1.0, 1.0)
 
 
 def describe(design: Design) -> list[tuple[str, str]]:
@@ -31,6 +33,7 @@ def describe(design: Design) -> list[tuple[str, str]]:
         *(("stop", stopping_words.says(rule, design)) for rule in design.stop),
         ("select", selection_words.says(design.select, design)),
         ("ids", f"of the form {design.ids}" if design.ids else ""),
+        ("prior", "" if design.prior == FLAT else "credible intervals are from Beta({:g}, {:g})".format(*design.prior)),
     ]
     return [(word, sentence) for word, sentence in said if sentence]
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from safebandit.problems import Instance
 from safebandit.problems.theory import bounds_of
+from safebandit.trials.design import Design
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.overview import credible_intervals, expectation, overview
 
@@ -21,11 +23,11 @@ def ledger(empty_file, tmp_path):
         yield opened
 
 
-def intervals(plays, totals):
+def intervals(plays, totals, *prior):
     """One arm with these quantities."""
     seen = np.zeros((1, len(plays)), dtype=[("plays", float), ("total", float)])
     seen["plays"], seen["total"] = [plays], [totals]
-    return credible_intervals(seen)[0]
+    return credible_intervals(seen, *prior)[0]
 
 
 def by_brute_force(plays, total, points=400_001):
@@ -48,6 +50,14 @@ def test_an_interval_is_the_shortest_that_holds_95_percent():
     found = intervals(*zip(*CASES, strict=True))
     for (plays, total), ends in zip(CASES, found, strict=True):
         assert ends == pytest.approx(by_brute_force(plays, total), abs=2e-5), (plays, total)
+
+
+def test_an_interval_is_that_of_its_prior():
+    """A Beta prior of whole numbers is so many more outcomes; with less than one of them the density has no top."""
+    assert intervals([7], [3.0], (3.0, 5.0))[0] == pytest.approx(intervals([13], [5.0])[0])
+    ((low, high),) = intervals([10], [0.0], (0.5, 0.5))
+    assert low == 0.0
+    assert high == pytest.approx(stats.beta.ppf(0.95, 0.5, 10.5), abs=1e-6)
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
@@ -110,3 +120,20 @@ def test_chances_that_were_not_drawn_are_exact(ledger):
                 break
             writing.trial("held").tell(f"u{n}", reward=1, risk=1, actor="x")
     assert overview(ledger, "held").propensities == "exact"
+
+
+def test_a_trial_says_what_its_intervals_are(ledger):
+    ledger.create("plain", Settings.read(["a", "b"], alpha=0.3, policy="docb", seed=1))
+    design = Design(["a", "b"], alpha=0.3, policy="docb", units=9, prior=[0.5, 2])
+    ledger.create("by-design", Settings.by_design(design, seed=1))
+    said = {name: overview(ledger, name).intervals for name in ("plain", "by-design")}
+    assert said == {
+        "plain": "95 % credible, the shortest, from the prior Beta(1, 1)",
+        "by-design": "95 % credible, the shortest, from the prior Beta(0.5, 2)",
+    }
+    unit = ledger.ask("by-design", "u")
+    ledger.tell("by-design", "u", reward=1, risk=0)
+    (arm,) = (each for each in overview(ledger, "by-design").arms if each.arm == unit.arm)
+    assert arm.reward_interval == intervals([1], [1.0], (0.5, 2.0))[0]
+    assert Design.from_dict(design.to_dict()).prior == (0.5, 2.0)
+    assert "credible intervals are from Beta(0.5, 2)" in design.describe()

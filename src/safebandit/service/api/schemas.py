@@ -163,7 +163,7 @@ class TrialLine(Answer):
 class ArmAnswer(Answer):
     """What is known of an arm; risks are listed in the trial's order.
 
-    Intervals are the shortest credible ones of 95 %, from a uniform prior.
+    Intervals are credible ones, as `intervals` of the trial says.
     """
 
     arm: str
@@ -261,6 +261,7 @@ class OverviewAnswer(Answer):
     propensities: str
     arms: list[ArmAnswer]
     expected: list[ExpectationAnswer]
+    intervals: Annotated[str, Field(description="What the arms' intervals are.")]
     design: Annotated[dict[str, Any] | None, Field(description="The design in force, if the trial has one.")]
     progress: ProgressAnswer | None
     stopped: StoppedAnswer | None

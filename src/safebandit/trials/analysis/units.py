@@ -124,9 +124,10 @@ def from_record(record: Ledger, name: str, *, chances: bool = True) -> AnalysedU
     """The units of a trial in a record; without `chances` none are read from its log."""
     from safebandit.trials.record.store import as_written, read_ahead, read_log, trial_row
 
-    with record.reading() as connection, as_written(f'trial "{name}"'):
-        settings = Settings.from_dict(json.loads(trial_row(connection, name).state)["settings"])
-        ahead = read_ahead(connection, name)
+    with record.reading() as connection:
+        row, ahead = trial_row(connection, name), read_ahead(connection, name)
+        with as_written(f'the state of trial "{name}"'):
+            settings = Settings.from_dict(json.loads(row.state)["settings"])
         asked = None
         if chances:
             counted = {ahead.table.rounds[row] for row in np.flatnonzero(ahead.table.arms >= 0)}

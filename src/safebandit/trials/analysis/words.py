@@ -121,7 +121,7 @@ def assumptions(
     if any(math.isnan(limit) for limit in units.limits):
         yield "No alpha is known, so nothing is said of risks against it; say alpha."
     else:
-        yield "Limits of risks are those in force now."
+        yield "Limits of risks are those in force now, as if they had been so from the start."
 
 
 def _missing(units: AnalysedUnits, estimates: Sequence[Estimate]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
 from safebandit.trials.concealment import without_numbers
+from safebandit.trials.design_words import FLAT
 from safebandit.trials.drafts import ENDED
 from safebandit.trials.explanation import gate_words
 from safebandit.trials.progress import progress
@@ -38,7 +39,7 @@ class ArmOverview:
     """One arm. Means and intervals that do not exist are None; risks are listed in the trial's order.
 
     An arm that was withdrawn has its number of plays only. Intervals are credible: the shortest that hold 95 % of the
-    posterior from a uniform prior; the mean, which is the most plausible value then, lies in its interval. Propensities
+    posterior from the trial's prior, by default Beta(1, 1), by which the mean lies in its interval. Propensities
     are None where one of them is 1: it would tell which arm comes next.
     """
 
@@ -75,7 +76,8 @@ class Expectation:
 class Overview:
     """A trial at a glance; `holding` says why no arm is permissible at present, `waiting` that those which are wait for
     outcomes. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
-    `progress` says how far it is, and `stopped` and `selected` what it came to.
+    `progress` says how far it is, and `stopped` and `selected` what it came to. `intervals` says what those of the arms
+    are.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Overview:
     propensities: str
     arms: list[ArmOverview]
     expected: list[Expectation]
+    intervals: str = ""
     design: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
     stopped: dict[str, Any] | None = None
@@ -138,7 +141,8 @@ def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overv
     decision = allocator.judge(state.round, aside=state.decisions + 1)
     told = 1.0 not in chances.arms and state.stop is None
     shares = chances.arms if told else (None,) * len(chances.arms)
-    intervals = credible_intervals(allocator.memory.quantities[0])
+    prior = FLAT if settings.design is None else settings.design.prior
+    intervals = credible_intervals(allocator.memory.quantities[0], prior)
     arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
     why = None if state.stands_at is None else ledger.event(name, state.stands_at).content["why"]
     stands = why if state.status == "open" else None
@@ -164,6 +168,7 @@ def _overview(ledger: Ledger, state: TrialState, plays: dict[str, int]) -> Overv
         propensities=chances.how if told else NOT_TOLD if state.stop is None else NO_NEXT,
         arms=arms,
         expected=_expected(state, arms),
+        intervals=f"{100 * CONFIDENCE:g} % credible, the shortest, from the prior Beta({prior[0]:g}, {prior[1]:g})",
         design=None if settings.design is None else settings.design.to_dict(),
         progress=progress(state),
         stopped=None if state.stop is None else dict(state.stop),
@@ -209,22 +214,24 @@ def _mean(seen: Any) -> float | None:
     return float(seen["total"] / seen["plays"]) if seen["plays"] > 0 else None
 
 
-def credible_intervals(seen: Any) -> list[list[tuple[float, float] | None]]:
-    """The shortest interval that holds 95 % of the posterior from a uniform prior, for each quantity of each arm.
+def credible_intervals(
+    seen: Any, prior: tuple[float, float] = FLAT
+) -> list[list[tuple[float, float] | None]]:  # fmt: skip
+    """The shortest interval that holds 95 % of the posterior from a Beta prior, for each quantity of each arm.
 
     None without an outcome; outcomes between 0 and 1 count by their sum. The ends of the shortest interval are equally
     plausible, or one of them is 0 or 1: the chance below it is searched for.
     """
     from scipy.special import betaincinv, xlog1py, xlogy
 
-    ones, zeros = seen["total"], seen["plays"] - seen["total"]
+    a, b = prior[0] + seen["total"], prior[1] + seen["plays"] - seen["total"]
     least, most = np.zeros(seen.shape), np.full(seen.shape, 1.0 - CONFIDENCE)
     for _ in range(HALVINGS):
         below = (least + most) / 2.0
-        ends = (betaincinv(1.0 + ones, 1.0 + zeros, chance) for chance in (below, below + CONFIDENCE))
-        left, right = (xlogy(ones, end) + xlog1py(zeros, -end) for end in ends)
+        ends = (betaincinv(a, b, chance) for chance in (below, below + CONFIDENCE))
+        left, right = (xlogy(a - 1.0, end) + xlog1py(b - 1.0, -end) for end in ends)
         least, most = np.where(left < right, below, least), np.where(left < right, most, below)
-    lower, upper = (betaincinv(1.0 + ones, 1.0 + zeros, end) for end in (least, most + CONFIDENCE))
+    lower, upper = (betaincinv(a, b, end) for end in (least, most + CONFIDENCE))
     return [
         [(float(low), float(high)) if known else None for known, low, high in zip(*arm, strict=True)]
         for arm in zip(seen["plays"] > 0, lower, upper, strict=True)
