@@ -70,9 +70,9 @@ def test_where_shares_are_fixed_nothing_is_corrected_and_the_interval_is_the_pos
     assert np.abs(found.overall.bias).max() < 1e-12
     assert found.overall.mean == pytest.approx(totals / 30)
     low, high = stats.beta.interval(0.95, 1 + totals, 31 - totals)
-    # The spread of shares in a thousand trials is near 1, not at it.
-    assert found.overall.low == pytest.approx(low, abs=0.015)
-    assert found.overall.high == pytest.approx(high, abs=0.015)
+    # Shares over their own standard errors spread a little more than 1.
+    assert found.overall.low == pytest.approx(low, abs=0.03)
+    assert found.overall.high == pytest.approx(high, abs=0.03)
 
 
 def test_the_same_seed_gives_the_same_bits_however_many_workers():

@@ -173,7 +173,7 @@ def _corrected_error(found: _Found) -> Numbers:
 
 def _corrected_covered(found: _Found) -> Numbers:
     inside = (found.lows <= found.truth) & (found.truth <= found.highs)
-    return np.where(np.isnan(found.means), np.nan, inside)
+    return np.where(np.isnan(found.means - found.truth), np.nan, inside)
 
 
 def _of_corrected(measure: Callable[[_Found], Numbers], pick: Callable[[Cell, int], _Found]) -> Values:
