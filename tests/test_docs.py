@@ -20,7 +20,15 @@ from safebandit.core.stopping import words as stopping_words
 from .core.states import States
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md", "docs/analysis.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/guide.md",
+    "docs/designs.md",
+    "docs/rivals.md",
+    "docs/analysis.md",
+    "docs/coverage.md",
+)
 LINKED = (
     *PAGES,
     "docs/rules.md",

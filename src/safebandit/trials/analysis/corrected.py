@@ -16,7 +16,7 @@ from safebandit.problems.limits import plain_alpha
 from safebandit.simulation.simulate import at_least, default_workers
 from safebandit.trials.analysis.correction import LEAST_TRIALS, STEPS, Correction, Sums, correct
 from safebandit.trials.design import Design
-from safebandit.trials.rehearsal import Expected, plan_of
+from safebandit.trials.rehearsal import Expected, plan_rehearsal
 from safebandit.trials.settings import Settings
 from safebandit.trials.simulated import Plan, Runs, play
 
@@ -156,7 +156,7 @@ def _plan(settings: Settings, means: Numbers, expected: Expected, seed: int) -> 
         means[0], means[1:] if len(means) > 2 else means[1], plain_alpha(settings.limits),
         arms=settings.arms, risks=settings.risks, allow_infeasible=True,
     )  # fmt: skip
-    plan = plan_of(settings, truth, expected, seed)
+    plan = plan_rehearsal(settings, truth, expected, seed)
     looks = plan.conduct.looks
     return plan._replace(conduct=plan.conduct._replace(units=expected.units, looks=looks[looks <= expected.units]))
 
