@@ -48,7 +48,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def shown(name: str, found: Estimate) -> str:
     """A number with its Monte-Carlo error; shares in %."""
-    if found.value != found.value:
+    if found.se != found.se:
         return "-"
     if "coverage" in name:
         return f"{100 * found.value:.1f} ± {100 * found.se:.1f}"
