@@ -22,7 +22,7 @@ from .core.states import States
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md", "docs/linear.md",
-    "docs/analysis.md",
+    "docs/analysis.md", "docs/coverage.md",
 )  # fmt: skip
 LINKED = (
     *PAGES,

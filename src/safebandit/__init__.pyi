@@ -173,6 +173,8 @@ from .studies.recommend import Recommendation as Recommendation
 from .studies.recommend import recommend as recommend
 from .trials.analysis.analyse import Analysis as Analysis
 from .trials.analysis.analyse import analyse as analyse
+from .trials.analysis.corrected import Corrected as Corrected
+from .trials.analysis.corrected import corrected as corrected
 from .trials.analysis.off_policy import WhatIf as WhatIf
 from .trials.analysis.off_policy import what_if as what_if
 from .trials.analysis.weighted import Weighted as Weighted

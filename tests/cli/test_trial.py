@@ -652,6 +652,19 @@ def test_a_trial_is_analysed(knee):
     assert (knee.folder / "out.svg").read_text().startswith("<?xml")
 
 
+def test_an_analysis_is_corrected_by_simulation(knee):
+    knee("correct", "knee", "p2", "--reward", "1", "--reason", "typed wrong")
+    shown = knee("analyse", "knee", "--corrected", "--simulated", "200", "--seed", "3", "--delay", "1")
+    assert shown.status == 0
+    assert "corrected by 200 simulated trials of the same rules at the estimates, in 2 steps (seed 3; " in shown.out
+    assert "at most 3 units, outcomes known 1 arrivals later; rewards and risks independent bits" in shown.out
+    printed = json.loads(knee("analyse", "knee", "--corrected", "--simulated", "200", "--json").out)["corrected"]
+    assert (printed["simulated_trials"], printed["seed"], printed["units"], printed["selected"]) == (200, 0, 3, None)
+    numbers = [each["reward"] for each in printed["arms"].values() if each["reward"]["known"]]
+    assert numbers
+    assert all(each["low"] < each["corrected"] <= each["high"] for each in numbers)
+
+
 def test_an_analysis_of_nothing_is_an_answer(desk):
     desk("new", "knee", "--arms", "placebo,low,high", "--alpha", ".3", "--policy", "tsbu", "--seed", "4")
     shown = desk("analyse", "knee")
@@ -669,6 +682,9 @@ def test_an_analysis_of_nothing_is_an_answer(desk):
         (("knee", "--alpha", ".2"), "--alpha is for --file: a trial in the record says its own"),
         (("knee", "--plot", "out.pdf"), "--plot must be a file such as out.svg or out.png, got out.pdf"),
         (("hip",), 'there is no trial "hip"'),
+        (("knee", "--seed", "2"), "--seed is for --corrected; give that, too, or leave it out"),
+        (("knee", "--corrected"), "a correction simulates bits, and outcomes between 0 and 1 were told; leave it out"),
+        (("--file", "units.csv", "--corrected"), "--corrected is for a trial: a table of units does not say by which"),
         (("--file", "units.csv"), "there is no file units.csv"),
     ],
 )

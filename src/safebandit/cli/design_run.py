@@ -53,6 +53,10 @@ def run(
     add: Annotated[
         bool, typer.Option("--add", help="Add to the trials that are in the folder, up to --trials in all.")
     ] = False,
+    corrected: Annotated[
+        int,
+        typer.Option(help="Correct the means of so many trials for their bias, each by a thousand simulated ones."),
+    ] = 0,
     question: Annotated[str, typer.Option(help="What the report is to answer, for its first lines.")] = "",
     json: Json = False,
 ) -> int:
@@ -71,6 +75,7 @@ def run(
         found = operating_characteristics(
             designs, scenarios, trials=usual[0] if trials is None else trials, seed=usual[1] if seed is None else seed,
             **where, progress=progress, add_to=folder / FILE if add and folder is not None else None,
+            corrected=corrected,
         )  # fmt: skip
     # Written first: what is printed may meet a pipe that is closed.
     page = None if folder is None else found.write(folder, question=question, seconds=time.perf_counter() - began)
@@ -143,8 +148,11 @@ def print_characteristics(found: Characteristics) -> None:
         screen.print(f"\n{scenario}", style="bold")
         screen.print(_main_table(found, some))
         screen.print(_arms_table(some))
+        screen.print(_estimates_table(some))
     screen.print(
-        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected", soft_wrap=True
+        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected; holds: how often a "
+        "95 % interval holds the true mean of the selected arm (posterior of a flat prior, exact, confidence sequence)",
+        soft_wrap=True,
     )
 
 
@@ -187,6 +195,23 @@ def _arms_table(some: list[Played]) -> Table:
         table.add_row(each.label, "selected, %", *(f"{one}{mark}" for one, mark in zip(selected, marks, strict=True)))
         table.add_row("", "units", *(_mean(estimate(each.cell, Key("units", arm))) for arm in arms))
         table.add_row("", "harms", *(_mean(estimate(each.cell, Key("harms", arm))) for arm in arms))
+    return table
+
+
+def _estimates_table(some: list[Played]) -> Table:
+    """How far the mean of the selected arm is off, and how often intervals hold the truth."""
+    from safebandit.studies.designs.estimation_table import estimation_of
+
+    shown = [(each.label, row) for each in some for row in estimation_of(each.cell) if row.selected]
+    names = list(dict.fromkeys(name for _, row in shown for name in row.numbers))
+    table = _table("design", "selected arm", *(name.replace("coverage", "holds, %") for name in names))
+    before = ""
+    for label, row in shown:
+        numbers = [row.numbers[name] for name in names]
+        texts = [_share(one) if "coverage" in name else f"{one.value:.3f} ± {one.se:.3f}"
+                 for name, one in zip(names, numbers, strict=True)]  # fmt: skip
+        table.add_row("" if label == before else label, row.quantity, *texts)
+        before = label
     return table
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,7 @@ from safebandit.cli.live import (
     Database,
     Json,
     add,
+    counting_bar,
     figure,
     open_ledger,
     plain_table,
@@ -23,6 +26,7 @@ from safebandit.errors import TrialError
 
 if TYPE_CHECKING:
     from safebandit.trials.analysis.analyse import Analysis
+    from safebandit.trials.analysis.corrected import Corrected
 
 PICTURES = (".svg", ".png")
 
@@ -49,6 +53,19 @@ def analyse(
     lost: Annotated[
         str | None, typer.Option(help="With --file: what a risk of a unit given up counts as, harm or ignore.")
     ] = None,
+    corrected: Annotated[
+        bool, typer.Option("--corrected", help="Also correct means for the bias of the design, by simulated trials.")
+    ] = False,
+    simulated: Annotated[
+        int | None, typer.Option(help="With --corrected: simulated trials in each of two steps.  [default: 2000]")
+    ] = None,
+    delay: Annotated[
+        int | None,
+        typer.Option(help="With --corrected: so many more units arrive before an outcome is known.  [default: 0]"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="With --corrected: fixes all its random numbers.  [default: 0]")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it over time, as SVG and as PNG: out.svg.")] = None,
     db: Database = DATABASE,
     json: Json = False,
@@ -58,12 +75,20 @@ def analyse(
     All of it holds at any look, and under any rule that gave the arms. Choose --kind and --planned before any data.
     """
     from safebandit.trials.analysis.analyse import analyse as analysed
+    from safebandit.trials.analysis.corrected import TRIALS
 
     if (name is None) == (file is None):
         raise TrialError("give a trial, or a table of units by --file; " + ("got none" if name is None else "got both"))
     if plot is not None and plot.suffix not in PICTURES:
         raise TrialError(f"--plot must be a file such as out.svg or out.png, got {plot}")
     said: dict[str, Any] = {"confidence": confidence, "control": control, "kind": kind, "planned": planned}
+    more = {"corrected": simulated, "delay": delay, "seed": seed}
+    wanted = [flag for flag, value in zip(("--simulated", "--delay", "--seed"), more.values(), strict=True)
+              if value is not None]  # fmt: skip
+    if wanted and not corrected:
+        raise TrialError(f"{wanted[0]} is for --corrected; give that, too, or leave it out")
+    if corrected and file is not None:
+        raise TrialError("--corrected is for a trial: a table of units does not say by which rules arms were given")
     if file is not None:
         limits = None if alpha is None else one_or_more("alpha", alpha)
         found = analysed(file, **said, alpha=limits, lost=lost)
@@ -71,7 +96,10 @@ def analyse(
         given = [flag for flag, value in (("--alpha", alpha), ("--lost", lost)) if value is not None]
         if given:
             raise TrialError(f"{given[0]} is for --file: a trial in the record says its own")
-        with open_ledger(db) as ledger:
+        with open_ledger(db) as ledger, _bar(corrected) as progress:
+            if corrected:
+                given_more = {key: value for key, value in more.items() if value is not None}
+                said |= {"corrected": TRIALS, **given_more, "progress": progress}
             found = analysed(ledger, name, **said)
     if plot is not None:
         from safebandit.simulation.plots import save
@@ -105,12 +133,36 @@ def _print(found: Analysis) -> None:
                 figure(pair.e_below))  # fmt: skip
         print_plain(f'\nless "{found.control}"')
         print_plain(table)
+    if found.corrected is not None:
+        _print_corrected(found.corrected)
     print_plain("")
     for sentence in found.sentences[len(found.estimates) + len(found.comparisons) :]:
         print_plain(sentence)
     print_plain("assumed:")
     for sentence in found.assumptions:
         print_plain(f"- {sentence}")
+
+
+def _print_corrected(found: Corrected) -> None:
+    document = found.to_dict()
+    numbers = ("plain", "bias", "± s.e.", "corrected", "s.e.", f"{100 * found.confidence:g} %, approximate")
+    table = plain_table(["arm", "endpoint", *numbers], right=numbers)
+    rows = [(arm, name, each) for arm, listed in document["arms"].items() for name, each in listed.items()]
+    chosen = document["selected"]
+    if chosen is not None:
+        listed = document["arms"][chosen["arm"]]
+        rows += [(f"{chosen['arm']}, as selected", name, {**each, **chosen[name]}) for name, each in listed.items()]
+    for arm, name, each in rows:
+        ends = "-" if each["low"] is None else _ends((each["low"], each["high"]))
+        shown = (figure(each[key]) for key in ("plain", "bias", "bias_se", "corrected", "se"))
+        add(table, arm, name, *shown, ends)
+    print_plain("")
+    print_plain(found.says())
+    print_plain(table)
+
+
+def _bar(wanted: bool) -> AbstractContextManager[Callable[[int, int], None] | None]:
+    return counting_bar("simulating") if wanted else nullcontext()
 
 
 def _ends(interval: tuple[float, float]) -> str:

@@ -93,6 +93,16 @@ def mixture_bounds(
 
 
 @compiled
+def mixture_holds(plays: Numbers, totals: Numbers, means: Numbers, confidence: float) -> Numbers:
+    """Whether each of these means lies in the flat mixture's sequence after so many outcomes of this sum: 1 or 0."""
+    found = np.empty(plays.size)
+    for i in range(plays.size):
+        wealth = log_mixture(plays[i], totals[i], means[i], 1.0, 1.0)
+        found[i] = 1.0 if wealth < -math.log(1.0 - confidence) else 0.0
+    return found
+
+
+@compiled
 def mixture_lower(plays: float, total: float, confidence: float) -> float:
     """A lower sequence alone: the smallest r at which the e-process against "the mean is at most r" is below 1/delta.
 

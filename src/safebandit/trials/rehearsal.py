@@ -296,12 +296,12 @@ def rehearse(
     wanted = _count("times", times, 1, 10**6)
     number = _count("seed", seed, 0, 2**63 - 1)
     at_once = default_workers() if workers is None else _count("workers", workers, 1, 1024)
-    plan = _plan(settings, truth, scenario, number)
+    plan = plan_rehearsal(settings, truth, scenario, number)
     runs = play(plan, range(wanted), workers=at_once, progress=progress)
     return Rehearsal(settings, truth, scenario, number, runs, runs.trials < wanted)
 
 
-def _plan(settings: Settings, instance: Instance, scenario: Expected, seed: int) -> Plan:
+def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, seed: int) -> Plan:
     """Arrivals a day apart; what is heard d arrivals later is due just before the one after those."""
     design = settings.design
     policy = prepare(

@@ -8,6 +8,7 @@ import numpy as np
 
 import safebandit as sb
 from safebandit.studies.designs.cells import Cell
+from safebandit.studies.designs.corrected import CorrectedRuns
 from safebandit.studies.designs.truth import truth_of
 from safebandit.trials.simulated import Runs
 
@@ -50,7 +51,16 @@ def made_runs(count=200, arms=4, risks=1, seed=3):
     )  # fmt: skip
 
 
-def made_cell(*, mu=MU, nu=NU, runs=None, **changes):
+def made_corrected(count=30, arms=4, risks=1, seed=5):
+    """Corrected means of the first trials, some of which have none."""
+    rng = np.random.default_rng(seed)
+    means = rng.random((count, 1 + risks, arms))
+    means[rng.random(means.shape) < 0.2] = np.nan
+    chosen = np.where(rng.random((count, 1 + risks)) < 0.2, np.nan, rng.random((count, 1 + risks)))
+    return CorrectedRuns(means, means - 0.2, means + 0.2, chosen, chosen - 0.2, chosen + 0.2)
+
+
+def made_cell(*, mu=MU, nu=NU, runs=None, corrected=None, **changes):
     design = made_design(**changes)
     runs = made_runs(arms=len(design.arms), risks=len(design.limits)) if runs is None else runs
-    return Cell(design, truth_of(design, made_scenario(mu, nu)), runs)
+    return Cell(design, truth_of(design, made_scenario(mu, nu)), runs, corrected)

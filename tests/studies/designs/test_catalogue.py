@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from safebandit.core.sequences import mixture_bounds
 from safebandit.errors import StudyError
 from safebandit.studies.designs.asking import Key, difference, estimate, keys_of, read_key, values
 from safebandit.studies.designs.catalogue import CHARACTERISTICS
 
-from .made import ALPHA, MU, NU, made_cell, made_runs
+from .made import ALPHA, MU, NU, made_cell, made_corrected, made_runs
 
-CELL = made_cell()
+CELL = made_cell(corrected=made_corrected())
 RUNS = CELL.runs
 BEST, UNSAFE = 1, (3,)  # the largest mu with nu <= alpha; nu > alpha
 COSTS = [max(MU[BEST] - mu, nu - ALPHA, 0.0) for mu, nu in zip(MU, NU, strict=True)]
@@ -79,6 +80,36 @@ def test_bias_rmse_and_coverage_of_an_arm(text, plays, totals, truth):
     low, high = stats.beta.interval(0.95, 1 + totals[heard], 1 + plays[heard] - totals[heard])
     covered = estimate(CELL, read_key(text.replace("bias", "coverage")))
     assert covered.value == pytest.approx(np.mean((low <= truth) & (truth <= high)))
+    for word, bounds in (("exact", clopper_and_pearson), ("sequence", lambda n, s: mixture_bounds(n, s, 0.95))):
+        ends = [bounds(float(n), float(s)) for n, s in zip(plays[heard], totals[heard], strict=True)]
+        inside = np.mean([low <= truth <= high for low, high in ends])
+        assert estimate(CELL, read_key(text.replace("bias", f"{word} coverage"))).value == pytest.approx(inside)
+        assert 0.5 < inside <= 1.0
+
+
+def clopper_and_pearson(n, s):
+    found = stats.binomtest(int(s), int(n)).proportion_ci(0.95, method="exact")
+    return found.low, found.high
+
+
+@pytest.mark.parametrize(("what", "row", "truth"), [("reward", 0, MU), ("risk", 1, NU)])
+def test_corrected_means_of_an_arm_and_of_the_selected_one(what, row, truth):
+    found, few = CELL.corrected, len(CELL.corrected.means)
+    of_arm = [found.means[i, row, 2] - truth[2] for i in range(few) if not np.isnan(found.means[i, row, 2])]
+    chosen = [
+        found.selected_means[i, row] - truth[k]
+        for i, k in enumerate(RUNS.selected[:few])
+        if k >= 0 and not np.isnan(found.selected_means[i, row])
+    ]
+    for key, errors in ((f"{what} corrected {{}}: c", of_arm), (f"selected {what} corrected {{}}", chosen)):
+        assert 0 < len(errors) < few
+        assert estimate(CELL, read_key(key.format("bias"))).value == pytest.approx(np.mean(errors))
+        root = math.sqrt(np.mean(np.square(errors)))
+        assert estimate(CELL, read_key(key.format("rmse"))).value == pytest.approx(root)
+        inside = np.mean(np.abs(errors) <= 0.2)
+        assert estimate(CELL, read_key(key.format("coverage"))).value == pytest.approx(inside)
+    with pytest.raises(StudyError, match="has no"):
+        estimate(made_cell(), read_key(f"{what} corrected bias: c"))
 
 
 @pytest.mark.parametrize("what", ["reward", "risk"])

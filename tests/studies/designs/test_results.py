@@ -105,6 +105,38 @@ def test_a_file_that_is_none_is_refused(tmp_path):
         sb.Characteristics.load(tmp_path / "nothing.parquet")
 
 
+def test_trials_are_corrected_on_demand(found):
+    some = sb.operating_characteristics([EQUAL], [STEEP], trials=TRIALS, seed=5, workers=1, corrected=3)
+    one = json.loads(some.to_json())["results"][0]["estimates"]
+    assert set(one["risk_corrected_bias"]) == {"0", "1", "2"}
+    assert "risk_corrected_bias" not in json.loads(found.to_json())["results"][1]["estimates"]
+    runs, corrected = some.played[0].runs, some.played[0].corrected
+    assert corrected.means.shape == (3, 2, 3)
+    # The design may stop early where there are many harms: a little is taken off, or added.
+    moved = corrected.means[:, 1] - runs.risk_totals[:3, 0] / runs.risk_plays[:3, 0]
+    assert 0.0 < np.abs(moved).max() < 0.1
+    again = sb.operating_characteristics([EQUAL], [STEEP], trials=TRIALS, seed=5, workers=2, corrected=3)
+    assert np.array_equal(again.played[0].corrected.means, corrected.means, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "count", "says"),
+    [
+        (STEEP, 11, "corrected must be at most the trials that there are, 10, got 11"),
+        (STEEP, -1, "corrected must be at least 0"),
+        (
+            sb.Scenario("shares", sb.Instance.beta([0.5] * 3, [0.1] * 3, 0.3), rewarded=False), 1,
+            'a correction simulates bits, and scenario "shares" has others; leave it out',
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_corrected_is_refused(scenario, count, says):
+    with pytest.raises(sb.BadValueError) as problem:
+        sb.operating_characteristics([EQUAL], [scenario], trials=10, workers=1, corrected=count)
+    assert says in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
 def test_the_report_shows_what_users_write_as_it_is(found, tmp_path, monkeypatch):
     monkeypatch.setattr("safebandit.studies.designs.report.MOST_PICTURES", 1)
     page = (
@@ -120,7 +152,7 @@ def test_the_report_shows_what_users_write_as_it_is(found, tmp_path, monkeypatch
     assert found.sources in page
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"report.html", "table.csv", "characteristics.json", "characteristics.parquet", "figures"}
-    for word in ("best selected", "unsafe units", "In pairs", "seed 5"):
+    for word in ("best selected", "unsafe units", "In pairs", "seed 5", "sequence coverage", "selected arm"):
         assert word in page
 
 

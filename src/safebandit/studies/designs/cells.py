@@ -12,6 +12,7 @@ from safebandit.core.arms import Numbers
 from safebandit.studies.designs.truth import Truth
 
 if TYPE_CHECKING:
+    from safebandit.studies.designs.corrected import CorrectedRuns
     from safebandit.trials.design import Design
     from safebandit.trials.simulated import Runs
 
@@ -19,11 +20,12 @@ SHARE, MEAN, COUNT, ROOT = "share", "mean", "count", "root mean square"
 
 
 class Cell(NamedTuple):
-    """The trials of one design on one scenario."""
+    """The trials of one design on one scenario; the first of them may have corrected means."""
 
     design: Design
     truth: Truth
     runs: Runs
+    corrected: CorrectedRuns | None = None
 
 
 Values: TypeAlias = Callable[[Cell, int], Numbers]
@@ -58,6 +60,10 @@ def causes_of(cell: Cell) -> tuple[str, ...]:
 
 def if_rewarded(parts: Parts) -> Parts:
     return lambda cell: parts(cell) if cell.truth.rewarded else ()
+
+
+def if_corrected(parts: Parts) -> Parts:
+    return lambda cell: parts(cell) if cell.corrected is not None else ()
 
 
 def if_compared(parts: Parts) -> Parts:

@@ -11,6 +11,7 @@ from safebandit.studies.designs import figures
 from safebandit.studies.designs.asking import Key, estimate
 from safebandit.studies.designs.catalogue import CHARACTERISTICS
 from safebandit.studies.designs.cells import SHARE
+from safebandit.studies.designs.estimation_table import estimation_of
 from safebandit.studies.designs.results import MAIN
 from safebandit.studies.report import write_page
 from safebandit.trials.design_words import describe
@@ -31,6 +32,7 @@ def write_report(found: Characteristics, folder: Path, *, question: str = "", se
         by_scenario=[_scenario(found, name) for name in found.scenarios],
         designs=[(name, found.of(name, found.scenarios[0]).design) for name in found.designs],
         pairs=_pairs(found), pictures=pictures, main=MAIN, kinds={name: CHARACTERISTICS[name].kind for name in MAIN},
+        corrected=0 if (first := found.played[0].corrected) is None else first.trials,
         terms=[CHARACTERISTICS[name] for name in MAIN], words=describe, delay=_delay,
         shares=[name for name in MAIN if CHARACTERISTICS[name].kind == SHARE],
         counts=[name for name in MAIN if CHARACTERISTICS[name].kind != SHARE],
@@ -90,6 +92,7 @@ def _row(found: Characteristics, each: Played) -> dict[str, Any]:
         "stopped": {cause: estimate(cell, Key("stopped", cause)) for cause in each.design.causes},
         "other": {name: _single(each, name) for name in ("type I error", "power", "ideal design", "best excluded")},
         "unsafe": bool(cell.truth.unsafe.any()),
+        "estimation": list(estimation_of(cell)),
     }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from safebandit.problems.scenario import Scenario
+    from safebandit.studies.designs.corrected import CorrectedRuns
     from safebandit.trials.design import Design
     from safebandit.trials.simulated import Runs
 
@@ -37,17 +38,20 @@ SHARE = 10
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """The trials of one design, under its label, on one scenario."""
+    """The trials of one design, under its label, on one scenario; the first of them may have corrected means, which are
+    no part of what is saved.
+    """
 
     label: str
     scenario: Scenario
     design: Design
     runs: Runs
+    corrected: CorrectedRuns | None = None
 
     @cached_property
     def cell(self) -> Cell:
         """The trials with what is true of the arms."""
-        return Cell(self.design, truth_of(self.design, self.scenario), self.runs)
+        return Cell(self.design, truth_of(self.design, self.scenario), self.runs, self.corrected)
 
 
 @dataclass(frozen=True, eq=False)

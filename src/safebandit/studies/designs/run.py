@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safebandit.errors import ResultError
+from safebandit.errors import ResultError, SimulationError
 from safebandit.simulation.execution import Progress, Step
 from safebandit.simulation.simulate import at_least, default_workers
 from safebandit.studies.designs.cells import Cell
+from safebandit.studies.designs.corrected import SIMULATED, CorrectedRuns, correct_runs
 from safebandit.studies.designs.plan import Designs, Planned, Scenarios, make_plan
 from safebandit.studies.designs.results import Characteristics, Played
 from safebandit.studies.designs.truth import truth_of
@@ -35,16 +37,22 @@ def operating_characteristics(
     executor: Executor | None = None,
     progress: Progress | None = None,
     add_to: Characteristics | str | Path | None = None,
+    corrected: int = 0,
 ) -> Characteristics:
     """What every design does on every scenario, over many simulated trials, each number with its Monte-Carlo error.
 
     Designs are `Design`s or texts, which get their arms from the scenario. Trial i meets the same outcomes under every
     design. `add_to` is an earlier result of the same designs, scenarios, seed and sources: its trials are kept, and
-    only those that are missing to `trials` are played. The numbers are the same bits for any number of workers.
+    only those that are missing to `trials` are played. Of the first `corrected` trials the means are also corrected for
+    their bias, each by simulation at its own estimates, which takes about a thousand times a trial.
+    The numbers are the same bits for any number of workers.
     """
     plan = make_plan(designs, scenarios)
     trials = at_least("trials", trials, 2, "trials of every design on every scenario")
     seed = at_least("seed", seed, 0, "a whole number that fixes all random numbers")
+    wanted = at_least("corrected", corrected, 0, "trials whose means are corrected")
+    if wanted > trials:
+        raise SimulationError(f"corrected must be at most the trials that there are, {trials}, got {wanted}")
     before = Characteristics.load(add_to) if isinstance(add_to, str | Path) else add_to
     if before is not None:
         _check_same(before, plan, trials, seed)
@@ -52,7 +60,22 @@ def operating_characteristics(
     runs = play(plan, range(start, trials), seed, workers=workers, executor=executor, progress=progress)
     if before is not None:
         runs = [joined([old.runs, new]) for old, new in zip(before.played, runs, strict=True)]
-    return Characteristics([Played(*each, one) for each, one in zip(plan, runs, strict=True)], seed)
+    played = [Played(*each, one) for each, one in zip(plan, runs, strict=True)]
+    if wanted:
+        played = [replace(each, corrected=_correct(each, wanted, seed, workers, progress)) for each in played]
+    return Characteristics(played, seed)
+
+
+def _correct(
+    each: Played, trials: int, seed: int, workers: int | None, progress: Progress | None
+) -> CorrectedRuns:  # fmt: skip
+    what = f"correcting {each.label} on {each.scenario.name}"
+    units = 2 * SIMULATED * each.design.units
+    tell = None if progress is None else lambda done: progress(Step(done * units, trials * units, what))
+    threads = default_workers() if workers is None else workers
+    return correct_runs(
+        each.design, each.scenario, each.runs, trials=trials, seed=seed, workers=threads, progress=tell
+    )  # fmt: skip
 
 
 def play(

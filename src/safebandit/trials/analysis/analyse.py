@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from safebandit.core.arms import Counts, Numbers
 from safebandit.trials.analysis import words
+from safebandit.trials.analysis.corrected import Corrected
+from safebandit.trials.analysis.corrected_trial import correct_trial
 from safebandit.trials.analysis.evidence import Claim, judged, larger_evidence, limit_evidence
 from safebandit.trials.analysis.paths import Path, Sequence, difference_path, mean_path, read_sequence
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
@@ -64,7 +66,8 @@ class Analysis:
     """What is known of a trial's arms now, valid at any look and under any rule that gave the arms.
 
     `claims` are all that could be claimed; those that `stand` do so together. `assumptions` say what all of it rests
-    on. `sentences` say it in words.
+    on. `sentences` say it in words. `corrected` has means without the bias of the design,
+    if they were asked for.
     """
 
     trial: str
@@ -75,6 +78,7 @@ class Analysis:
     comparisons: tuple[Comparison, ...]
     claims: tuple[Claim, ...]
     assumptions: tuple[str, ...]
+    corrected: Corrected | None = None
 
     @property
     def confidence(self) -> float:
@@ -128,6 +132,7 @@ class Analysis:
             "claims": [{**asdict(claim), "claim": claim.what} for claim in self.claims],
             "sentences": list(self.sentences),
             "assumptions": list(self.assumptions),
+            **({} if self.corrected is None else {"corrected": self.corrected.to_dict()}),
         }
 
 
@@ -141,6 +146,10 @@ def analyse(
     planned: int | None = None,
     alpha: Any = None,
     lost: str | None = None,
+    corrected: int = 0,
+    delay: int = 0,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Analysis:
     """Estimates, confidence sequences and evidence for every arm, at any look and under any rule that gave the arms.
 
@@ -148,6 +157,9 @@ def analyse(
     writes it), which needs `alpha` for claims about risks and says not what was `lost`. Sequences are mixtures, or by
     "betting" (`kind`), which is narrower where outcomes vary little; a mixture is narrowest near `planned` outcomes of
     an arm, by default an even share of a design's units. Choose these before you see data.
+
+    With `corrected`, means are also corrected for the bias of the design, by so many simulated trials in each of two
+    steps (2,000 are plenty), which `seed` fixes; outcomes are known `delay` arrivals later there.
 
     >>> from safebandit.trials.trial import Trial
     >>> trial = Trial(["placebo", "drug"], alpha=0.2, policy="docb", seed=7)
@@ -165,8 +177,12 @@ def analyse(
     comparisons = () if place is None else tuple(_compared(units, place, found, sequence))
     claims = judged([*_claims(estimates, comparisons)], 1.0 - sequence.confidence)
     known = None if place is None else units.arms[place]
+    without_bias = None
+    if corrected:
+        told = {"confidence": sequence.confidence, "delay": delay, "trials": corrected, "seed": seed}
+        without_bias = correct_trial(source, name, units, **told, progress=progress)
     assumed = tuple(words.assumptions(units, sequence, estimates, bool(comparisons)))
-    return Analysis(units.name, units.size, sequence, known, estimates, comparisons, claims, assumed)
+    return Analysis(units.name, units.size, sequence, known, estimates, comparisons, claims, assumed, without_bias)
 
 
 def _endpoints(units: AnalysedUnits) -> range:
