@@ -32,6 +32,7 @@ import platformdirs
 from numba import types
 from numba.extending import overload, register_jitable
 
+from safebandit.core.parts import PartCompiler
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
 
@@ -44,7 +45,13 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _njit: Any = numba.njit
 _config: Any = numba.config
 # Of a piece that only compiled code calls: entries for Python and C would each hold a copy of it.
-WITHIN: Any = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+WITHIN: Any = {
+    **OPTIONS,
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": PartCompiler,
+}
 UNUSED_AFTER_DAYS = 30
 
 
@@ -184,6 +191,13 @@ class _Inlined:
 def inlined(function: F) -> F:
     """Compile a small function of numbers or of our own types as a part of each compiled caller."""
     return cast(F, _Inlined(function))
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a value, and all that it is made of, has a type of this package."""
+    if not hasattr(value, "_fields"):
+        return True
+    return type(value).__module__.startswith("safebandit.") and all(is_ours(field) for field in value)
 
 
 def compiled_here(function: F) -> F:

@@ -24,7 +24,7 @@ from safebandit.core.arms import (
     quantity,
 )
 from safebandit.core.conduct import Rules, bar, give, highest, mark_available, next_arm, settle
-from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
+from safebandit.core.dispatch import compiled, compiled_here, is_ours, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
 from safebandit.core.searches.interface import find
@@ -334,10 +334,3 @@ def kernels_for(*values: Any) -> Kernels:
     process only.
     """
     return _KEPT_ON_DISK if all(is_ours(value) for value in values) else _IN_THIS_PROCESS
-
-
-def is_ours(value: Any) -> bool:
-    """Whether a value, and all that it is made of, has a type of this package."""
-    if not hasattr(value, "_fields"):
-        return True
-    return type(value).__module__.startswith("safebandit.") and all(is_ours(field) for field in value)

@@ -19,8 +19,8 @@ import numpy as np
 from safebandit.core.arms import CELL, PERMISSIBLE, REWARD, Counts, Memory, Records, State, at, write, written
 from safebandit.core.conduct import Rules, give, next_arm
 from safebandit.core.delays import draw_delay
-from safebandit.core.dispatch import compiled, compiled_here, inlined, piece, substituted
-from safebandit.core.kernels import hear, is_ours, state_of
+from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
+from safebandit.core.kernels import hear, state_of
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import DONE, begin
 from safebandit.core.streams import Stream, Streams, uniform
@@ -351,6 +351,6 @@ _KEPT_ON_DISK = TrialKernels(compiled(_begin_all), compiled(_advance))
 _IN_THIS_PROCESS = TrialKernels(compiled_here(_begin_all), compiled_here(_advance))
 
 
-def trial_kernels(policy: Any, law: Any) -> TrialKernels:
-    """The compiled loops: kept on disk if all types are ours, else in this process only."""
-    return _KEPT_ON_DISK if is_ours(policy) and is_ours(law) else _IN_THIS_PROCESS
+def trial_kernels(law: Any) -> TrialKernels:
+    """The compiled loops for policies that are called: kept on disk if the law's type is ours, else in this process."""
+    return _KEPT_ON_DISK if is_ours(law) else _IN_THIS_PROCESS

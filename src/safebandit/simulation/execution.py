@@ -14,10 +14,10 @@ import numba
 import numpy as np
 
 from safebandit.core.arms import SHARED, Counts, Memory, Records
-from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
-from safebandit.core.kernels import Costs, Trials, empty_trials, is_ours, kernels_for, memory_for
+from safebandit.core.dispatch import Formula, formulas_to_send, is_ours, take_formulas
+from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, memory_for
 from safebandit.core.policies import Setup, policy_from_text, prepare
-from safebandit.core.searches import notes_of, search_for
+from safebandit.core.searches import notes_of, player_for, search_for
 from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
@@ -326,8 +326,9 @@ def _room(job: Job, trials: range) -> _Room:
 
 
 def _play(job: Job, room: _Room) -> None:
-    kernels_for(job.policy, job.law).play_trials(
-        job.policy, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
+    player = player_for(job.policy)
+    kernels_for(player, job.law).play_trials(
+        player, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
         room.outcomes, room.out, job.stop,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts
+from safebandit.core.called import called
 from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
 from safebandit.core.kernels import Told, give_unit, kernels_for, memory_for, no_contexts, write_bars
 from safebandit.core.policies import WAIT, Decision, Setup, prepare
@@ -103,12 +104,13 @@ class Allocator:
         self.conduct = plain_conduct() if conduct is None else conduct
         self._rules = self.conduct.packed()
         self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units))
-        self._kernels = kernels_for(self.policy)
+        self._called = called(self.policy)
+        self._kernels = kernels_for(self._called)
         chosen = list(range(len(self.arms)) if places is None else places)
         streams = trial_streams(seed, 0, max(chosen) + 1)
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
         self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits)
-        self._kernels.begin(self.policy, self.memory)
+        self._kernels.begin(self._called, self.memory)
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
@@ -118,7 +120,7 @@ class Allocator:
         table[:] = np.nan
         counts = np.zeros(ANSWERS + len(self.arms), np.int64)
         rules = self._rules if conduct is None else conduct.packed()
-        k, none = self._kernels.decide(self.policy, rules, self.memory, t, 1, counts)
+        k, none = self._kernels.decide(self._called, rules, self.memory, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
         own = dict(zip(self.columns, saw.T[last:], strict=True))
         return Decision(
@@ -179,14 +181,14 @@ class Allocator:
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self.memory.table["value"]
         saw[:] = np.nan
-        _, none = self._kernels.decide(self.policy, self._rules, self.memory, t, 1, counts)
+        _, none = self._kernels.decide(self._called, self._rules, self.memory, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
                 return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._kernels.decide(self.policy, self._rules, self.memory, t, CHANCE_DRAWS, counts)
+            self._kernels.decide(self._called, self._rules, self.memory, t, CHANCE_DRAWS, counts)
             self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()
@@ -219,7 +221,7 @@ class Allocator:
         self._learn(told)
 
     def _learn(self, told: Told) -> None:
-        self._kernels.learn(self.policy, self._rules, self.memory, told)
+        self._kernels.learn(self._called, self._rules, self.memory, told)
 
     @property
     def course(self) -> dict[str, int]:

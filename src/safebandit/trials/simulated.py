@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Memory, Numbers
+from safebandit.core.called import called
 from safebandit.core.conduct import Conduct
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import kernels_for, memory_for
@@ -219,17 +220,17 @@ class Room:
         self.cause = np.zeros(count, np.int64)
         self.duration = np.zeros(count)
         self.selected_at_stop = np.full(count, NONE_SELECTED)
-        self._kernels = trial_kernels(plan.policy, plan.law)
+        self._policy, self._kernels = called(plan.policy), trial_kernels(plan.law)
 
     def begin(self) -> None:
         """Every trial before its first unit arrives."""
-        self._kernels.begin(self.plan.policy, self.plan.timing, self.memory, self.book, self.chance)
+        self._kernels.begin(self._policy, self.plan.timing, self.memory, self.book, self.chance)
 
     def advance(self, rows: Counts, *, closing: bool) -> Counts:
         """Play the trials of these rows as far as their next look or their end, and say which it is."""
         plan, answers = self.plan, np.zeros(len(rows), np.int64)
         self._kernels.advance(
-            plan.policy, self._conduct, plan.law, plan.timing, self.memory, self.book, self.chance, rows, answers,
+            self._policy, self._conduct, plan.law, plan.timing, self.memory, self.book, self.chance, rows, answers,
             closing,
         )  # fmt: skip
         return answers
