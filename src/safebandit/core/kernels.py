@@ -24,7 +24,7 @@ from safebandit.core.arms import (
     quantity,
 )
 from safebandit.core.conduct import Rules, bar, give, highest, mark_available, next_arm, settle
-from safebandit.core.dispatch import compiled, compiled_here, is_ours, piece, substituted
+from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
 from safebandit.core.searches.interface import find
@@ -133,7 +133,7 @@ def state_of(memory: Memory, i: int, watched: bool) -> State:
     )
 
 
-@substituted
+@inlined
 def outcome_draw(state: State, j: int, play: int) -> int:
     """Where the Bernoulli reduction finds the bit of outcome j of a play: each has its own place."""
     return (1 + state.risks) * play + j

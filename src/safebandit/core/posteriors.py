@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Numbers, State, at, quantity
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import compiled, inlined, shared
 
 # How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
 REACH = 6.0
@@ -61,7 +61,7 @@ A, B, PEAK, FIRST, LAST, STEP = range(6)
 SHARE, BELOW, MOVED = range(3)
 
 
-@compiled
+@shared
 def _laws(plays: Numbers, ones: Numbers) -> Numbers:
     count = plays.size
     laws = np.empty((6, count))
@@ -87,7 +87,7 @@ def _moved(angle: float, by: float) -> float:
     return math.atan2(math.sqrt(x), math.sqrt(1.0 - x))
 
 
-@compiled
+@shared
 def _panels(laws: Numbers, shift: float) -> Numbers:
     """Where panels begin, and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
 
@@ -128,7 +128,7 @@ def _panels(laws: Numbers, shift: float) -> Numbers:
     return panels[:size]
 
 
-@compiled
+@shared
 def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Numbers:
     laws = _laws(plays, ones)
     panels = _panels(laws, shift)
@@ -149,7 +149,7 @@ def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Numbers:
     return tables
 
 
-@compiled
+@shared
 def _add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer: int, total: Numbers) -> None:
     """Write the densities of x + shift, by the weights of places, and into a layer what has added up to each place.
 
