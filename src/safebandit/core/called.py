@@ -3,7 +3,7 @@
 Compiled for each policy apart, the machine of trials (cohorts, looks, what is due and what is heard) would take ten
 times as long to compile as the policy itself. So everything of trial size knows one type of policy, `Called`: the
 address of one compiled function, which has the policy's formulas, and that of the policy's own value. Such a call
-costs some nanoseconds; a decision costs more. Long simulations (`play_trials`) hold their policy inside.
+costs some nanoseconds; a decision costs more. Long simulations with a search hold their policy inside.
 """
 
 from __future__ import annotations
