@@ -10,13 +10,14 @@ from scipy import stats
 
 from safebandit import Instance, instance_by_name
 from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, QUANTITY, REWARD, RISKS, Memory, quantity
+from safebandit.core.called import called
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
 from safebandit.core.kernels import Costs, Told, Trials, empty_trials, kernels_for, memory_for, no_contexts, state_of
 from safebandit.core.laws import draw
 from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
-from safebandit.core.searches import notes_of, search_for
+from safebandit.core.searches import notes_of, player_for, search_for
 from safebandit.core.searches.bounds import exceeds, line, near
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import STATE, trial_streams
@@ -46,7 +47,8 @@ class Bench:
         names = arms or [f"arm {k}" for k in range(count)]
         means = [0.0] * count if risks is None else risks
         self.policy = ready(policy, names, self.limits, when_none, means, features)
-        self.kernels = kernels_for(self.policy)
+        self.called = called(self.policy)
+        self.kernels = kernels_for(self.called)
         streams = trial_streams(seed, 0, count)
         self.memory = memory_for(self.policy, streams.keys[None], streams.policy.copy(), self.limits, features)
         self.unknown = np.full(1 + len(self.limits), math.nan)
@@ -57,7 +59,7 @@ class Bench:
         self.memory.bytes[:] = 0
         self.seen["limit"] = [math.nan, *self.limits]
         self.arms["asked"], self.arms["available"] = 0, 1
-        self.kernels.begin(self.policy, self.memory)
+        self.kernels.begin(self.called, self.memory)
         return self
 
     @property
@@ -87,7 +89,7 @@ class Bench:
         told = Told(
             np.array([k]), play, one, told.view(CELL), self.unknown[None].view(CELL), np.array([False]), no_contexts(1)
         )
-        self.kernels.learn(self.policy, CONDUCT, self.memory, told)
+        self.kernels.learn(self.called, CONDUCT, self.memory, told)
 
     def tell(self, values, k=0):
         """Begin again; arm k then has these rewards, and as many risks of the same values."""
@@ -125,7 +127,7 @@ class Bench:
         """
         counts = np.zeros(3 + len(self.arms), np.int64)
         self.arms["dropped"] = 1 - self.arms["available"]
-        self.answer = self.kernels.decide(self.policy, CONDUCT, self.memory, t, times, counts)
+        self.answer = self.kernels.decide(self.called, CONDUCT, self.memory, t, times, counts)
         return np.delete(counts, len(self.arms))
 
     def table(self, t):
@@ -222,8 +224,9 @@ def simulated(policy, instance, horizon, seed, trial=0, *, before=None, costs=No
         before(memory)
     types = notes_of(search)
     notes = np.zeros(1, types.notes)
-    kernels_for(policy, instance.law).play_trials(
-        policy, search, instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
+    player = player_for(policy)
+    kernels_for(player, instance.law).play_trials(
+        player, search, instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
         times, memory, np.zeros((1, count), types.work), notes, outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
     return Simulated(np.diff(out.regret[0], prepend=0.0).astype(int) - 1, memory, out, notes)

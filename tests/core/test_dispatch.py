@@ -1,6 +1,8 @@
 """One formula per class: chosen alike in Python and in compiled code, and never an old one from the disk."""
 
+import contextlib
 import fcntl
+import gc
 import inspect
 import os
 import pickle
@@ -16,7 +18,7 @@ import numba
 import pytest
 
 import safebandit
-from safebandit.core import dispatch
+from safebandit.core import called, dispatch
 from safebandit.core.indices import BayesLower, BayesUpper, HoeffdingUpper, KLLower, KLUpper, Level, Schedule
 from safebandit.core.kernels import kernels_for
 from safebandit.core.policies import DoublyOptimistic, PolicyMixture, bwcr, docb, klbayes, pess, policy_from_text
@@ -277,7 +279,13 @@ def double(x):
 STEPS = [step for kernels in (kernels_for(KLUpper()), kernels_for(Square(1.0))) for step in kernels]
 
 
-@pytest.mark.parametrize("function", [*STEPS, dispatch.compiled(double), dispatch.compiled_here(double), mix])
+POLICIES = [called._ON_DISK, called._IN_THIS_PROCESS]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [*STEPS, *POLICIES, dispatch.compiled(double), dispatch.compiled_here(double), dispatch.shared(double)._part, mix],
+)
 def test_nothing_is_compiled_but_behind_the_door(monkeypatch, function):
     monkeypatch.setattr(dispatch, "DOOR", Guard())
     # As when it is called with types that it has not been compiled for, from Python or from compiled code.
@@ -285,6 +293,28 @@ def test_nothing_is_compiled_but_behind_the_door(monkeypatch, function):
         function.compile((numba.complex64,) * len(inspect.signature(function.py_func).parameters))
     with pytest.raises(EnteredError):
         function(*[1j] * len(inspect.signature(function.py_func).parameters))
+
+
+def test_what_has_no_entry_for_python_is_kept_under_a_name_of_its_own(monkeypatch, tmp_path):
+    # Found there from Python, it would be called where nothing is.
+    monkeypatch.setattr(dispatch, "cache_folder", lambda: tmp_path)
+    shared = dispatch.shared(double)
+    twice = dispatch.compiled_here(lambda x: shared(shared(x)))
+    assert twice(2) == 8
+    kept = {path.name for path in tmp_path.rglob("*.nbi")}
+    assert len(kept) == 1
+    assert dispatch.compiled(double)(2) == shared(2) == 4
+    assert len({path.name for path in tmp_path.rglob("*.nbi")} - kept) == 1
+
+
+def test_the_collector_rests_behind_the_door_and_goes_on_whatever_happens():
+    assert gc.isenabled()
+    with contextlib.suppress(EnteredError), dispatch.DOOR.entered("one function"):
+        with dispatch.DOOR.entered("what it calls"):
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        raise EnteredError
+    assert gc.isenabled()
 
 
 def locks(folder):

@@ -45,7 +45,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from safebandit.core.dispatch import both, inlined, substituted
+from safebandit.core.dispatch import both, inlined
 from safebandit.core.streams import Stream, Streams, bernoulli_bit
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -220,22 +220,54 @@ at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_after))
 at_byte: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
 
 
-@substituted
-def quantity(state: State, k: int, j: int) -> Seen:
+def _field(builder: Any, state: Any, kind: Any, name: str) -> Any:
+    return builder.extract_value(state, kind.fields.index(name))
+
+
+def _quantity(typing_context: Any, state: Any, k: Any, j: Any) -> Any:
     """What has been seen of arm k's reward (j = 0) or of its risk number j, from 1."""
-    return at_byte(state.quantities, (k * (1 + state.risks) + j) * state.stride)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        first, risks, stride = (_field(builder, args[0], state, name) for name in ("quantities", "risks", "stride"))
+        quantities = builder.add(risks, ir.Constant(risks.type, 1))
+        place = builder.add(builder.mul(args[1], quantities), args[2])
+        return builder.gep(first, [builder.mul(place, stride)], source_etype=ir.IntType(8))
+
+    return state.types[state.fields.index("quantities")](state, types.intp, types.intp), generate
 
 
-@substituted
-def write(state: State, k: int, column: int, value: float) -> None:
+def _cell(context: Any, builder: Any, state: Any, args: Any) -> Any:
+    """Where a number is in the table of the decision."""
+    table, columns = (_field(builder, args[0], state, name) for name in ("table", "columns"))
+    place = builder.add(builder.mul(args[1], columns), args[2])
+    number = context.get_value_type(types.float64)
+    first = builder.bitcast(table, number.as_pointer())
+    return builder.gep(first, [place])
+
+
+def _write(typing_context: Any, state: Any, k: Any, column: Any, value: Any) -> Any:
     """Write a number into the table of the decision."""
-    at(state.table, k * state.columns + column).value = value
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[3], _cell(context, builder, state, args))
+        return context.get_dummy_value()
+
+    return types.none(state, types.intp, types.intp, types.float64), generate
 
 
-@substituted
-def written(state: State, k: int, column: int) -> float:
+def _written(typing_context: Any, state: Any, k: Any, column: Any) -> Any:
     """Read a number from the table of the decision."""
-    return at(state.table, k * state.columns + column).value
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_cell(context, builder, state, args))
+
+    return types.float64(state, types.intp, types.intp), generate
+
+
+# Written for the compiler itself: as functions of Python they would be typed anew in everything that calls them.
+quantity: Callable[[State, int, int], Seen] = cast(Any, intrinsic(_quantity))
+write: Callable[[State, int, int, float], None] = cast(Any, intrinsic(_write))
+written: Callable[[State, int, int], float] = cast(Any, intrinsic(_written))
 
 
 @inlined

@@ -29,7 +29,7 @@ import numpy as np
 from safebandit.core.arms import Numbers
 from safebandit.core.bernoulli import binomial_pmf, binomial_tail
 from safebandit.core.beta_tables import LAST, POINTS, Laws, look_up, new_laws, reach_of, tabulate
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import compiled, inlined, shared
 
 # Where an integral over the excess of a risk is computed, on [-1, 1], and its weights: Gauss and Legendre's.
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -130,7 +130,7 @@ def prior_failures(limit: float) -> float:
     return max(1.0, math.log(0.5) / math.log1p(-max(limit, LOWEST_LIMIT)))
 
 
-@compiled
+@shared
 def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
     arms, count = risks.shape[:2]
     known = Means(
@@ -171,7 +171,7 @@ def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
     return known
 
 
-@compiled
+@shared
 def _spread_one(risk: Numbers, limit: float, total: float, excess: Numbers, weight: Numbers) -> None:
     """Places and weights of the excess of an arm's only risk: by its density, which saves the table."""
     a, b = risk[1] + 1.0, risk[0] - risk[1] + prior_failures(limit)
@@ -191,7 +191,7 @@ def _spread_one(risk: Numbers, limit: float, total: float, excess: Numbers, weig
         weight[i] *= scale
 
 
-@compiled
+@shared
 def _spread_excess(
     laws: Laws, points: Numbers, limits: Numbers, total: float, excess: Numbers, weight: Numbers
 ) -> None:
@@ -219,7 +219,7 @@ def _spread_excess(
         weight[i] *= scale
 
 
-@compiled
+@shared
 def _common_grid(laws: Laws) -> Numbers:
     """Logits from the least to the greatest of all tables, each step as fine as the finest table there."""
     rows = laws.first.size
@@ -240,7 +240,7 @@ def _common_grid(laws: Laws) -> Numbers:
     return grid[:size]
 
 
-@compiled
+@shared
 def _meet(laws: Laws, rewards: Numbers, known: Means) -> Places:
     logit = _common_grid(laws)
     size, arms, count = logit.size, rewards.shape[0], known.if_safe.shape[1]
@@ -269,7 +269,7 @@ def _meet(laws: Laws, rewards: Numbers, known: Means) -> Places:
     return places
 
 
-@compiled
+@shared
 def _condition(
     k: int, rewards: Numbers, known: Means, places: Places, others: Numbers, slope: Numbers, given: Numbers
 ) -> float:
@@ -316,7 +316,7 @@ def _add_slopes(lift: float, i: int, known: Means, places: Places, given: Number
             given[j, m] += rate * (known.if_safe[j, m - 1] / max(known.safe[j], LEAST) - places.means[i, j, m])
 
 
-@compiled
+@shared
 def _condition_on_none(known: Means, given: Numbers) -> None:
     """Write the means of every arm, given that none is safe."""
     for k in range(given.shape[0]):
@@ -326,7 +326,7 @@ def _condition_on_none(known: Means, given: Numbers) -> None:
             given[k, j] = unsafe / max(1.0 - known.safe[k], LEAST)
 
 
-@compiled
+@shared
 def _add_answer(chance: float, given: Numbers, known: Means, sums: Sums) -> None:
     """Add an answer to who is best, by its chance: how far it moves every mean from what is expected now."""
     if chance < UNHEARD_OF:
@@ -339,7 +339,7 @@ def _add_answer(chance: float, given: Numbers, known: Means, sums: Sums) -> None
             sums.squares[k] += chance * move * move
 
 
-@compiled
+@shared
 def _lessons(sums: Sums) -> Numbers:
     """The variances over all answers: about the mean move, which is 0 but for the error of the grid."""
     lesson = sums.squares / sums.chance[0]
@@ -350,7 +350,7 @@ def _lessons(sums: Sums) -> Numbers:
     return lesson
 
 
-@compiled
+@shared
 def _run_ahead(k: int, places: Places, others: Numbers, slope: Numbers, ahead: Numbers) -> float:
     """E(M - x)_+ at every place x, by its integral of P(M > z) over z above x; and E(M - reward)_+ of arm k.
 
@@ -374,7 +374,7 @@ def _run_ahead(k: int, places: Places, others: Numbers, slope: Numbers, ahead: N
     return total
 
 
-@compiled
+@shared
 def _cost_of_excess(k: int, laws: Laws, known: Means, places: Places, others: Numbers, ahead: Numbers) -> float:
     """E[Y + (M - reward - Y)_+ ; Y > 0] of arm k. Every other point of the reward's table is enough."""
     cost, size = 0.0, places.logit.size

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import inlined, shared
 
 SERIES_BELOW = 0.01
 NEWTON_STEPS = 60
@@ -50,7 +50,7 @@ def divergence(p: float, q: float) -> float:
     return q * _phi((p - q) / q) + (1.0 - q) * _phi((q - p) / (1.0 - q))
 
 
-@compiled
+@shared
 def _divergence_at_edge(p: float, q: float) -> float:
     """d(p||q) where q is 0 or 1, or so near 0 that dividing by it may overflow; p is another number."""
     if q <= 0.0 or q >= 1.0:
@@ -82,7 +82,7 @@ def kl_upper(p: float, budget: float) -> float:
     return kl_upper_from(p, budget, 0.0, 1e-8)
 
 
-@compiled
+@shared
 def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:  # noqa: C901, PLR0911
     """kl_upper(p, budget), sooner where `start` is near it: an index of a round ago, or of a play ago.
 
@@ -162,7 +162,7 @@ def kl_lower(p: float, budget: float) -> float:
     return 1.0 - kl_upper(1.0 - p, budget)
 
 
-@compiled
+@shared
 def _stirling_error(n: float) -> float:
     """The error of Stirling's formula: log n! - log( sqrt(2 pi n) (n/e)^n )."""
     if n < 16.0:
@@ -171,7 +171,7 @@ def _stirling_error(n: float) -> float:
     return (1.0 / 12.0 - m * (1.0 / 360.0 - m * (1.0 / 1260.0 - m * (1.0 / 1680.0 - m / 1188.0)))) / n
 
 
-@compiled
+@shared
 def binomial_pmf(s: float, n: float, p: float) -> float:
     """P(Bin(n, p) = s), by the divergence and Stirling's series.
 
@@ -194,7 +194,7 @@ def binomial_pmf(s: float, n: float, p: float) -> float:
     return math.exp(shape - n * away) * math.sqrt(n / (2.0 * math.pi * s * (n - s)))
 
 
-@compiled
+@shared
 def point_mass(s: float, n: float, p: float, odds: float) -> float:
     """The posterior chance that a mean is exactly p, where s of n bits were 1.
 
@@ -208,7 +208,7 @@ def point_mass(s: float, n: float, p: float, odds: float) -> float:
     return after / (1.0 + after)
 
 
-@compiled
+@shared
 def _beta_fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete Beta function, by Lentz's method, for x < (a+1)/(a+b+2)."""
     c = 1.0
@@ -229,7 +229,7 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
     return fraction
 
 
-@compiled
+@shared
 def binomial_tail(s: float, n: float, p: float) -> float:
     """P(Bin(n, p) >= s), which is I_p(s, n-s+1), for any real s >= 1 and n too; 1 where s = 0.
 
@@ -281,7 +281,7 @@ def next_tail(
     return binomial_tail(s, n, p), mass
 
 
-@compiled
+@shared
 def beta_below(a: float, b: float, x: float) -> float:
     """P(X <= x) of X ~ Beta(a, b), for any a and b above 0.
 
@@ -302,7 +302,7 @@ def beta_below(a: float, b: float, x: float) -> float:
     return min(1.0, max(0.0, rest + binomial_tail(a, a + b - 1.0, x)))
 
 
-@compiled
+@shared
 def log_beta(a: float, b: float) -> float:
     """The logarithm of B(a, b)."""
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
@@ -314,7 +314,7 @@ def _beta_mass(a: float, b: float, x: float) -> float:
     return math.exp(a * math.log(x) + b * math.log1p(-x) - log_beta(a, b))
 
 
-@compiled
+@shared
 def beta_quantile(a: float, b: float, level: float) -> float:
     """The `level` quantile of Beta(a, b), a >= 1: the p at which P(Bin(a+b-1, p) >= a) is `level`.
 
@@ -345,7 +345,7 @@ def beta_quantile(a: float, b: float, level: float) -> float:
     return p
 
 
-@compiled
+@shared
 def chance_larger(a: float, b: float, c: float, d: float) -> tuple[float, float]:
     """P(X > Y) of X ~ Beta(a, b) and Y ~ Beta(c, d), whole numbers, and slope = B(a+c, b+d) / (B(a, b) B(c, d)).
 
@@ -365,7 +365,7 @@ def chance_larger(a: float, b: float, c: float, d: float) -> tuple[float, float]
     return 1.0 - _chance_larger_by_terms(c, d, a, b, slope), slope
 
 
-@compiled
+@shared
 def _chance_larger_by_terms(a: float, b: float, c: float, d: float, slope: float) -> float:
     if d < a:
         # 1 - Y > 1 - X says the same, in fewer terms.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.bernoulli import beta_below, beta_quantile
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import inlined
 
 
 @inlined
@@ -48,14 +48,14 @@ def leading(state: State) -> int:
     return best
 
 
-@compiled
+@shared
 def interval_width(a: float, b: float, confidence: float) -> float:
     """The width of the interval that leaves out (1 - confidence) / 2 of Beta(a, b) on either side."""
     outside = 0.5 * (1.0 - confidence)
     return _quantile(a, b, 1.0 - outside) - _quantile(a, b, outside)
 
 
-@compiled
+@shared
 def _quantile(a: float, b: float, level: float) -> float:
     """The quantile of Beta(a, b), for any a and b above 0."""
     if a >= 1.0 and b >= 1.0:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Memory, Numbers, Records, at, meet, quantity
-from safebandit.core.dispatch import compiled, compiled_here, inlined
-from safebandit.core.kernels import FIRST, STOP_EVERY, Trials, is_ours, learn_outcome, state_of
+from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours
+from safebandit.core.kernels import FIRST, STOP_EVERY, Trials, learn_outcome, state_of
 from safebandit.core.policies.interface import begin, learned_pair
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import Stream, Streams, beta, uniform
@@ -168,6 +168,6 @@ _KEPT_ON_DISK: Callable[..., int] = compiled(_play_in_contexts)
 _IN_THIS_PROCESS: Callable[..., int] = compiled_here(_play_in_contexts)
 
 
-def player_for(policy: Any) -> Callable[..., int]:
+def context_player(policy: Any) -> Callable[..., int]:
     """The loop for a policy: kept on disk if all of its types are ours, else in this process only."""
     return _KEPT_ON_DISK if is_ours(policy) else _IN_THIS_PROCESS

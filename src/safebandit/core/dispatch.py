@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import gc
 import hashlib
 import inspect
 import os
@@ -25,6 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 import numba
@@ -32,6 +34,7 @@ import platformdirs
 from numba import types
 from numba.extending import overload, register_jitable
 
+from safebandit.core.parts import PartCompiler
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
 
@@ -39,12 +42,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# No entry for C, which nobody calls.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Untyped on purpose: Numba's own hints do not know all of its options.
 _njit: Any = numba.njit
 _config: Any = numba.config
-# Of a piece that only compiled code calls: entries for Python and C would each hold a copy of it.
-WITHIN: Any = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Of a function that only compiled code calls: an entry for Python in each would double the time to compile.
+_CALLED: Any = {**OPTIONS, "no_cpython_wrapper": True}
+WITHIN: Any = {**_CALLED, "forceinline": True, "pipeline_class": PartCompiler}
 UNUSED_AFTER_DAYS = 30
 
 
@@ -113,7 +118,20 @@ class _Door:
         name = hashlib.sha256(what.encode()).hexdigest()[:16]
         with self._inside, (cache_folder() / f"{name}.lock").open("a+b") as file:
             _lock(file.fileno())
-            yield
+            with _no_collector():
+                yield
+
+
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """Let Python's garbage collector rest: it would look again and again at all that Numba holds until it is done."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 DOOR = _Door()
@@ -158,14 +176,11 @@ def compiled(function: F) -> F:
         return _behind_door(_njit(cache=True, **OPTIONS)(function))
 
 
-class _Inlined:
-    """A function that compiled code holds a copy of; for Python it is compiled apart, when it is first called there.
+class _ForBoth:
+    """A function for compiled code; for Python it is compiled apart, when it is first called there."""
 
-    An entry for Python in every copy would double the time to compile.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._part = _njit(**WITHIN)(function)
+    def __init__(self, function: Callable[..., Any], part: Any) -> None:
+        self._part = part
         self.py_func = function
         functools.update_wrapper(self, function)
 
@@ -183,7 +198,23 @@ class _Inlined:
 
 def inlined(function: F) -> F:
     """Compile a small function of numbers or of our own types as a part of each compiled caller."""
-    return cast(F, _Inlined(function))
+    return cast(F, _ForBoth(function, _njit(**WITHIN)(function)))
+
+
+def shared(function: F) -> F:
+    """Compile a function of numbers or of our own types once, and keep it on disk, for all that is compiled."""
+    # Under a name of its own, so that what has no entry for Python is never found where Python calls.
+    part: Any = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    part.__qualname__, part.__module__ = f"{function.__qualname__}.shared", function.__module__
+    with _numba_cache():
+        return cast(F, _ForBoth(function, _behind_door(_njit(cache=True, **_CALLED)(part))))
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a value, and all that it is made of, has a type of this package."""
+    if not hasattr(value, "_fields"):
+        return True
+    return type(value).__module__.startswith("safebandit.") and all(is_ours(field) for field in value)
 
 
 def compiled_here(function: F) -> F:

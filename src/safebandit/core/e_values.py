@@ -13,13 +13,13 @@ import numpy as np
 
 from safebandit.core.arms import Numbers
 from safebandit.core.bernoulli import beta_below, chance_larger, log_beta
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import compiled, inlined, shared
 
 # How many ones, and as many zeros, a guess begins with: what Turner, Ly and Gruenwald found best.
 GUESS = 0.18
 
 
-@compiled
+@shared
 def log_wealth_above(s: float, n: float, phi: float, a: float, b: float) -> float:
     """The log of an e-process against "the mean is at most phi", after s of n bits were 1.
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import inlined, shared
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def _slope(weights: Numbers, first: int, last: int, scale: float, u: float) -> t
     return slope, curvature
 
 
-@compiled
+@shared
 def evidence_above(weights: Numbers, bins: int, plays: float, mean: float, r: float) -> float:
     """N K(r): the evidence against "the mean is at most r", in nats; 0 where the mean is not above r.
 
@@ -153,7 +153,7 @@ def _psi(
     return psi, away * (slope / plays - steep / inverses), weighted / (inverses * bins)
 
 
-@compiled
+@shared
 def empirical_lower(weights: Numbers, bins: int, plays: float, mean: float, budget: float) -> float:
     """min{ r <= mean : K(r) <= budget }, by the dual: no maximisation within a search.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from safebandit.core.arms import Counts, Numbers
-from safebandit.core.dispatch import compiled
+from safebandit.core.dispatch import shared
 
 
-@compiled
+@shared
 def pool(sums: Numbers, weights: Numbers, blocks: Counts) -> int:
     """Pool neighbours whose mean, sum / weight, falls, until none does; the number of blocks that are left.
 
@@ -29,7 +29,7 @@ def pool(sums: Numbers, weights: Numbers, blocks: Counts) -> int:
     return last + 1
 
 
-@compiled
+@shared
 def isotonic(values: Numbers, weights: Numbers) -> Numbers:
     """The fit to `values` that never falls and has the least weighted squares; exact, by pooling.
 

@@ -24,7 +24,7 @@ from safebandit.core.arms import (
     quantity,
 )
 from safebandit.core.conduct import Rules, bar, give, highest, mark_available, next_arm, settle
-from safebandit.core.dispatch import compiled, compiled_here, piece, substituted
+from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
 from safebandit.core.searches.interface import find
@@ -133,7 +133,7 @@ def state_of(memory: Memory, i: int, watched: bool) -> State:
     )
 
 
-@substituted
+@inlined
 def outcome_draw(state: State, j: int, play: int) -> int:
     """Where the Bernoulli reduction finds the bit of outcome j of a play: each has its own place."""
     return (1 + state.risks) * play + j
@@ -341,10 +341,3 @@ def kernels_for(*values: Any) -> Kernels:
     process only.
     """
     return _KEPT_ON_DISK if all(is_ours(value) for value in values) else _IN_THIS_PROCESS
-
-
-def is_ours(value: Any) -> bool:
-    """Whether a value, and all that it is made of, has a type of this package."""
-    if not hasattr(value, "_fields"):
-        return True
-    return type(value).__module__.startswith("safebandit.") and all(is_ours(field) for field in value)

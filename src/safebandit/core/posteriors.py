@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Numbers, State, at, quantity
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import compiled, inlined, shared
 
 # How many deviations a posterior reaches on either side of its mode, and how many of them a panel has at most.
 REACH = 6.0
@@ -63,7 +63,7 @@ A, B, PEAK, FIRST, LAST, STEP = range(6)
 SHARE, BELOW, MOVED = range(3)
 
 
-@compiled
+@shared
 def _laws(plays: Numbers, ones: Numbers) -> Numbers:
     count = plays.size
     laws = np.empty((6, count))
@@ -98,7 +98,7 @@ def _next_corner(corners: Numbers, place: float) -> float:
     return math.inf
 
 
-@compiled
+@shared
 def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
     """Where panels begin, and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
 
@@ -152,7 +152,7 @@ def places(plays: Numbers, ones: Numbers, corners: Numbers) -> Numbers:
     return x
 
 
-@compiled
+@shared
 def tabulate(plays: Numbers, ones: Numbers, shift: float, corners: Numbers) -> Numbers:
     """The layers SHARE, BELOW and, if there is a shift, MOVED of all laws (rows) at all places (columns)."""
     laws = _laws(plays, ones)
@@ -174,7 +174,7 @@ def tabulate(plays: Numbers, ones: Numbers, shift: float, corners: Numbers) -> N
     return tables
 
 
-@compiled
+@shared
 def _add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer: int, total: Numbers) -> None:
     """Write the densities of x + shift, by the weights of places, and into a layer what has added up to each place.
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.dispatch import compiled, inlined, substituted
+from safebandit.core.dispatch import compiled, inlined, shared
 
 Stream: TypeAlias = Any  # one record of a `Streams` array, which compiled code passes as a bare pointer
 Streams: TypeAlias = NDArray[np.void]
@@ -161,13 +161,13 @@ def word(stream: Stream) -> np.uint64:
     return out
 
 
-@substituted
+@inlined
 def uniform(stream: Stream) -> float:
     """A uniform number in [0, 1), a multiple of 2^-53."""
     return np.int64(word(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@substituted
+@inlined
 def wins_tie(ties: int, stream: Stream) -> bool:
     """Whether the latest of `ties` equal candidates takes the lead: each ends up with the same chance."""
     return uniform(stream) * ties < 1.0
@@ -191,7 +191,7 @@ def _ziggurat_parts(bits: np.uint64) -> tuple[np.uint64, float, np.uint64]:
     return bits & np.uint64(0xFF), sign, (bits >> np.uint64(9)) & np.uint64(0x000FFFFFFFFFFFFF)
 
 
-@compiled
+@shared
 def _normal_edge(stream: Stream, bits: np.uint64) -> float:
     """The rest of `normal`: a point in the edge of its layer, or in the tail, or another try."""
     while True:
@@ -207,7 +207,7 @@ def _normal_edge(stream: Stream, bits: np.uint64) -> float:
         bits = word(stream)
 
 
-@compiled
+@shared
 def _normal_tail(stream: Stream, magnitude: np.uint64) -> float:
     while True:
         x = -math.log1p(-uniform(stream)) / _ZIGGURAT_EDGE
@@ -240,7 +240,7 @@ def gamma_from_one(stream: Stream, shape: float) -> float:
 
 
 # Called, not inlined: callers have several, and copies of two gammas each would take longer to compile and to run.
-@compiled
+@shared
 def beta(stream: Stream, a: float, b: float) -> float:
     """A Beta(a, b) number, as the share of one of two gammas; uniform where a = b = 1."""
     if a == 1.0 and b == 1.0:
@@ -249,7 +249,7 @@ def beta(stream: Stream, a: float, b: float) -> float:
     return x / (x + gamma(stream, b))
 
 
-@compiled
+@shared
 def beta_above(stream: Stream, a: float, b: float, bar: float) -> float:
     """A Beta(a, b) number, a and b at least 1, given that it exceeds `bar`: by trying, where that succeeds soon."""
     n = a + b
@@ -263,7 +263,7 @@ def beta_above(stream: Stream, a: float, b: float, bar: float) -> float:
     return _beta_far_above(stream, a, b, bar)
 
 
-@compiled
+@shared
 def _beta_far_above(stream: Stream, a: float, b: float, bar: float) -> float:
     """A Beta(a, b) number above a bar far above the mean: the density is log-concave, so an exponential law covers it.
 

@@ -19,8 +19,8 @@ import numpy as np
 from safebandit.core.arms import CELL, PERMISSIBLE, REWARD, Counts, Memory, Records, State, at, write, written
 from safebandit.core.conduct import Rules, give, next_arm
 from safebandit.core.delays import draw_delay
-from safebandit.core.dispatch import compiled, compiled_here, inlined, piece, substituted
-from safebandit.core.kernels import hear, is_ours, state_of
+from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
+from safebandit.core.kernels import hear, state_of
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import DONE, begin
 from safebandit.core.streams import Stream, Streams, uniform
@@ -50,12 +50,13 @@ UNIT = np.dtype(
         ("risk_event", "i8"),
     ]
 )
-# The time, that of the next arrival, how many units have arrived, how much is due, whether the last unit that asked was
-# held and nothing has been heard since, and how many events there were; and what a trial came to: how many units did
-# not get an arm when they arrived, the days that they waited in all, how many were given up, and how many had an arm
-# when first none was permissible, -1 if that never was.
+# Whether it has begun, the time, that of the next arrival, how many units have arrived, how much is due, whether the
+# last unit that asked was held and nothing has been heard since, and how many events there were; and what a trial came
+# to: how many units did not get an arm when they arrived, the days that they waited in all, how many were given up, and
+# how many had an arm when first none was permissible, -1 if that never was.
 CLOCK = np.dtype(
     [
+        ("begun", "i8"),
         ("now", "f8"),
         ("next", "f8"),
         ("arrived", "i8"),
@@ -156,13 +157,6 @@ def outcome_of(desk: Desk, state: State, number: int) -> Any:
     return at(desk.outcomes, number * 2 * (1 + state.risks))
 
 
-def _begin_all(policy: Any, timing: Timing, memory: Memory, book: Book, chance: Chance) -> None:
-    """Every trial before its first unit arrives."""
-    for i in range(memory.arms.shape[0]):
-        begin(policy, state_of(memory, i, False))
-        book.clocks[i].next = _interval(timing, chance.arrivals[i])
-
-
 def _advance(
     policy: Any,
     conduct: Records,
@@ -177,11 +171,14 @@ def _advance(
 ) -> None:
     """Play some trials, by their rows, as far as their next look or their end, and write which it is.
 
-    With `closing` no arm is given any more, and what is still due is heard.
+    A trial that has not begun does. With `closing` no arm is given any more, and what is still due is heard.
     """
     for n in range(rows.shape[0]):
         state, desk, answer = state_of(memory, rows[n], False), desk_of(book, chance, rows[n]), GO
         clock, rules = desk.clock, conduct[0]
+        if not clock.begun:
+            begin(policy, state)
+            clock.begun, clock.next = 1, _interval(timing, desk.arrivals)
         while answer == GO:
             if clock.due > 0 and desk.due.time <= clock.now:
                 look = _hear_next(policy, rules, state, desk)
@@ -340,17 +337,10 @@ def _hear_next(policy: Any, conduct: Rules, state: State, desk: Desk) -> bool:
     return look
 
 
-class TrialKernels(NamedTuple):
-    """The compiled loops."""
-
-    begin: Callable[..., None]
-    advance: Callable[..., None]
+_KEPT_ON_DISK: Callable[..., None] = compiled(_advance)
+_IN_THIS_PROCESS: Callable[..., None] = compiled_here(_advance)
 
 
-_KEPT_ON_DISK = TrialKernels(compiled(_begin_all), compiled(_advance))
-_IN_THIS_PROCESS = TrialKernels(compiled_here(_begin_all), compiled_here(_advance))
-
-
-def trial_kernels(policy: Any, law: Any) -> TrialKernels:
-    """The compiled loops: kept on disk if all types are ours, else in this process only."""
-    return _KEPT_ON_DISK if is_ours(policy) and is_ours(law) else _IN_THIS_PROCESS
+def advance_for(law: Any) -> Callable[..., None]:
+    """The compiled loop for policies that are called: kept on disk if the law's type is ours, else in this process."""
+    return _KEPT_ON_DISK if is_ours(law) else _IN_THIS_PROCESS

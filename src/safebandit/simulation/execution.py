@@ -14,11 +14,11 @@ import numba
 import numpy as np
 
 from safebandit.core.arms import SHARED, Counts, Features, Memory, Records
-from safebandit.core.contexts import ContextLaws, player_for
-from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
-from safebandit.core.kernels import Costs, Trials, empty_trials, is_ours, kernels_for, memory_for
+from safebandit.core.contexts import ContextLaws, context_player
+from safebandit.core.dispatch import Formula, formulas_to_send, is_ours, take_formulas
+from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, memory_for
 from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
-from safebandit.core.searches import notes_of, search_for
+from safebandit.core.searches import notes_of, player_for, search_for
 from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
@@ -347,13 +347,14 @@ def _room(job: Job, trials: range) -> _Room:
 def _play(job: Job, room: _Room) -> None:
     if isinstance(job.law, ContextLaws):
         by_features = bool(getattr(job.policy, "by_features", False))
-        player_for(job.policy)(
+        context_player(job.policy)(
             job.policy, search_for(job.policy), job.law, np.array(job.limits), by_features, job.checkpoints,
             room.memory, room.work, room.notes, room.outcomes, room.out, job.stop,
         )  # fmt: skip
         return
-    kernels_for(job.policy, job.law).play_trials(
-        job.policy, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
+    player = player_for(job.policy)
+    kernels_for(player, job.law).play_trials(
+        player, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
         room.outcomes, room.out, job.stop,
     )  # fmt: skip
 

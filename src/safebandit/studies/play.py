@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.kernels import is_ours
+from safebandit.core.dispatch import is_ours
 from safebandit.core.policies import policy_from_text
 from safebandit.problems import Instance
 from safebandit.simulation.chunks import clear

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts, Features, Numbers
+from safebandit.core.called import called
 from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
 from safebandit.core.kernels import Told, give_unit, kernels_for, meet_unit, memory_for, no_contexts, write_bars
 from safebandit.core.policies import WAIT, Decision, Setup, prepare
@@ -114,7 +115,8 @@ class Allocator:
         self.conduct = plain_conduct() if conduct is None else conduct
         self._rules = self.conduct.packed()
         self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units, features=features))
-        self._kernels = kernels_for(self.policy)
+        self._called = called(self.policy)
+        self._kernels = kernels_for(self._called)
         chosen = list(range(len(self.arms)) if places is None else places)
         streams = trial_streams(seed, 0, max(chosen) + 1)
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
@@ -122,7 +124,7 @@ class Allocator:
         # How many numbers of a context the policy goes by: none where it goes by no features.
         by_features = features is not None and getattr(self.policy, "by_features", False)
         self.context_size = features.context if features is not None and by_features else 0
-        self._kernels.begin(self.policy, self.memory)
+        self._kernels.begin(self._called, self.memory)
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
@@ -159,7 +161,7 @@ class Allocator:
         room, they are as before.
         """
         own = self.memory.numbers.copy()
-        answer = self._kernels.decide(self.policy, rules, self.memory, t, draws, counts)
+        answer = self._kernels.decide(self._called, rules, self.memory, t, draws, counts)
         self.memory.numbers[:] = own
         return answer
 
@@ -290,7 +292,7 @@ class Allocator:
         self._learn(told if self.context_size else told._replace(contexts=no_contexts(len(told.arms))))
 
     def _learn(self, told: Told) -> None:
-        self._kernels.learn(self.policy, self._rules, self.memory, told)
+        self._kernels.learn(self._called, self._rules, self.memory, told)
 
     @property
     def course(self) -> dict[str, int]:

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Memory, Numbers
+from safebandit.core.called import called
 from safebandit.core.conduct import Conduct
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
 from safebandit.core.kernels import kernels_for, memory_for
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
-from safebandit.core.trials import LOOK, Book, Chance, new_book, trial_kernels
+from safebandit.core.trials import LOOK, Book, Chance, advance_for, new_book
 from safebandit.problems.scenario import Scenario
 from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources
@@ -184,7 +185,6 @@ def make_ready(plan: Plan) -> None:
     """Compile all that a plan needs: no trial is played."""
     room = Room(plan, range(1))
     nothing = np.zeros(0, np.int64)
-    room.begin()
     room.advance(nothing, closing=False)
     for rule in plan.rules:
         room.measure(rule, nothing)
@@ -219,17 +219,13 @@ class Room:
         self.cause = np.zeros(count, np.int64)
         self.duration = np.zeros(count)
         self.selected_at_stop = np.full(count, NONE_SELECTED)
-        self._kernels = trial_kernels(plan.policy, plan.law)
-
-    def begin(self) -> None:
-        """Every trial before its first unit arrives."""
-        self._kernels.begin(self.plan.policy, self.plan.timing, self.memory, self.book, self.chance)
+        self._policy, self._advance = called(plan.policy), advance_for(plan.law)
 
     def advance(self, rows: Counts, *, closing: bool) -> Counts:
         """Play the trials of these rows as far as their next look or their end, and say which it is."""
         plan, answers = self.plan, np.zeros(len(rows), np.int64)
-        self._kernels.advance(
-            plan.policy, self._conduct, plan.law, plan.timing, self.memory, self.book, self.chance, rows, answers,
+        self._advance(
+            self._policy, self._conduct, plan.law, plan.timing, self.memory, self.book, self.chance, rows, answers,
             closing,
         )  # fmt: skip
         return answers
@@ -250,7 +246,6 @@ class Room:
 
     def play(self) -> bool:
         """Play all trials from look to look, then hear what is still due; False where that was stopped."""
-        self.begin()
         rows = np.arange(len(self.cause))
         while len(rows):
             if self.plan.stop[0] != 0:

@@ -51,7 +51,7 @@ def after(policy, ones=ONES, *, dropped=(), given=None):
     one.seen["pending"][0] = 1
     first, known = np.zeros(1, np.int64), one.unknown[None].view(CELL)
     told = Told(first, first, first + 1, np.ones((1, 2)).view(CELL), known, np.array([False]), no_contexts(1))
-    one.kernels.learn(one.policy, LOOKING, one.memory, told)
+    one.kernels.learn(one.called, LOOKING, one.memory, told)
     one.arms["available"] = 1
     one.arms["available"][list(dropped if given is None else given)] = 0
     return one
@@ -143,7 +143,7 @@ def test_nothing_is_given_where_no_arm_may_be():
     counts = np.zeros(3 + ARMS, np.int64)
     one.seen["pending"][:, 1] = PLAYS
     waiting = plain_conduct(1).packed()
-    assert one.kernels.decide(one.policy, waiting, one.memory, 1, 1, counts) == (WAIT, False)
+    assert one.kernels.decide(one.called, waiting, one.memory, 1, 1, counts) == (WAIT, False)
 
 
 def test_arms_are_drawn_by_their_shares():

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
-from safebandit.core.dispatch import compiled, generic
+from safebandit.core.dispatch import generic, shared
 from safebandit.core.indices.interface import charge, described, learn_together, start, upper, width
 from safebandit.core.streams import Stream, beta, beta_above, uniform
 
@@ -127,7 +127,7 @@ def joint_dirichlet_passes(index: JointDirichlet, seen: Seen, t: int, rho: float
     return False
 
 
-@compiled
+@shared
 def _draw_is_safe(seen: Seen, rho: float, stream: Stream) -> bool:
     """Whether a draw of both means, given a reward of at least rho, has a risk of at most alpha.
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from safebandit.core.arms import CHANCE, PERMISSIBLE, RISKS, Seen, State, at, quantity, write, written
-from safebandit.core.dispatch import inlined, piece, rare, substituted
+from safebandit.core.dispatch import inlined, piece, rare
 from safebandit.core.indices.interface import lower, permits, width
 from safebandit.core.policies.interface import HOLD, WAIT
 from safebandit.core.streams import uniform, wins_tie
@@ -61,7 +61,7 @@ def draw_by_chances(state: State) -> int:
     return last
 
 
-@substituted
+@inlined
 def gate_round(t: int, risks: int) -> int:
     """The round that safety indices are asked about: with m risks m t, so that a level of log t becomes log t + log m.
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import sqlalchemy as sa
 
-from safebandit.core.kernels import is_ours
+from safebandit.core.dispatch import is_ours
 from safebandit.core.policies import policy_from_text
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.answers import Receipt

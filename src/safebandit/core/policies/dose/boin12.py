@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.bernoulli import binomial_tail
-from safebandit.core.dispatch import compiled, inlined, rare
+from safebandit.core.dispatch import inlined, rare, shared
 from safebandit.core.naming import read_number
 from safebandit.core.policies.dose.boin import LARGEST_TARGET, rate_words
 from safebandit.core.policies.dose.ladder import (
@@ -161,7 +161,7 @@ def _decide(policy: Any, state: State, t: int) -> tuple[int, bool]:
     return take_step(state, above if explores else wanted), False
 
 
-@compiled
+@shared
 def _write_efficacy(state: State, wanted: float, futile: float) -> int:
     """Write what efficacy changes of every dose; how many are left."""
     left = 0
@@ -177,7 +177,7 @@ def _write_efficacy(state: State, wanted: float, futile: float) -> int:
     return left
 
 
-@compiled
+@shared
 def _neighbours(state: State, present: int) -> tuple[int, int]:
     """The nearest open doses below and above; -1 and the number of doses where there is none."""
     below, above = present - 1, present + 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.bernoulli import beta_quantile, binomial_tail
-from safebandit.core.dispatch import both, compiled, inlined
+from safebandit.core.dispatch import both, inlined, shared
 from safebandit.core.naming import read_number
 from safebandit.core.policies.interface import WAIT, Setup
 from safebandit.core.policies.words import Decision
@@ -46,7 +46,7 @@ def too_toxic(seen: Seen, target: float, cutoff: float) -> bool:
     return chance_above(plays, ones, target) > cutoff
 
 
-@compiled
+@shared
 def write_counts(state: State, doses: int) -> None:
     """Write of every dose whether it is one of the lowest `doses`, which are open, the present one, and its rate."""
     own = RISKS + state.risks
@@ -61,7 +61,7 @@ def write_counts(state: State, doses: int) -> None:
             write(state, k, own + 1, risk.ones / risk.plays if risk.plays > 0 else math.nan)
 
 
-@compiled
+@shared
 def write_doses(state: State, target: float, cutoff: float) -> int:
     """Write what is known of every dose; how many are open, from the lowest on.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, RISKS, State, write
-from safebandit.core.dispatch import compiled
+from safebandit.core.dispatch import shared
 from safebandit.core.naming import read_number
 from safebandit.core.policies.interface import Setup
 from safebandit.core.policies.words import FIRST_PLAY, Decision
@@ -42,7 +42,7 @@ def read_not_negative(name: str, given: Any) -> float:
     return number
 
 
-@compiled
+@shared
 def write_looks(safe_set: SafeSet, state: State) -> None:
     """Write of every arm how far its means lie inside of the set, and of how many units they are known or awaited.
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, State, at, quantity, write, written
-from safebandit.core.dispatch import both, compiled, rare
+from safebandit.core.dispatch import both, rare, shared
 from safebandit.core.naming import read_number
 from safebandit.core.policies.choice import first_unplayed
 from safebandit.core.policies.exploring.looking import DISTANCE, set_of
@@ -100,7 +100,7 @@ def _within(safe_set: SafeSet, point: Any, width: float) -> tuple[bool, bool]:
     return refuted, certified
 
 
-@compiled
+@shared
 def _write_bounds(safe_set: SafeSet, delta: float, state: State) -> None:
     """Write of every arm whether it is refuted, the bounds of its means, and whether it is certified."""
     own, size = RISKS + state.risks, 1 + state.risks

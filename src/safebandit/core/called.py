@@ -1,0 +1,192 @@
+"""Policies that are called by an address, so that what is around them is compiled once for all of them.
+
+Compiled for each policy apart, the machine of trials (cohorts, looks, what is due and what is heard) would take ten
+times as long to compile as the policy itself. So everything of trial size knows one type of policy, `Called`: the
+address of one compiled function, which has the policy's formulas, and that of the policy's own value. Such a call
+costs some nanoseconds; a decision costs more. Long simulations with a search hold their policy inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn, cast
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import imputils
+from numba.extending import intrinsic
+
+from safebandit.core.arms import ARM, CELL, COURSE, OWN, QUANTITY, Counts, State
+from safebandit.core.dispatch import compiled, compiled_here, is_ours, rare
+from safebandit.core.policies.interface import begin, decide, learned, learned_pair, looked
+from safebandit.core.streams import STATE
+
+# What a policy may be asked.
+BEGIN, DECIDE, LEARNED, LEARNED_PAIR, LOOKED = 0, 1, 2, 3, 4
+
+# Untyped on purpose, as Numba itself is.
+_numba: Any = numba
+types, _record, _borrowed = _numba.types, _numba.from_dtype, cast(Any, imputils.impl_ret_borrowed)
+_WHOLE, _REAL, _FLAG = types.int64, types.float64, types.boolean
+_STATE: Any = types.NamedTuple(
+    [
+        _record(ARM), _WHOLE, _record(QUANTITY), _WHOLE, _WHOLE, _record(OWN), _record(COURSE), _record(STATE),
+        _record(CELL), _WHOLE, _FLAG, _record(CELL), _WHOLE,
+    ],
+    State,
+)  # fmt: skip
+# What every policy is asked with, behind its address: the state, the question, and up to three counts and a number.
+_ARGUMENTS: Any = (_STATE, _WHOLE, _WHOLE, _WHOLE, _WHOLE, _REAL)
+_ANSWER: Any = types.Tuple((_WHOLE, _FLAG))
+
+
+def _type_value_at(typing_context: Any, address: Any) -> Any:
+    """The value at an address whose type says which it is."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = signature.return_type
+        value = builder.load(builder.bitcast(args[0], context.get_value_type(kind).as_pointer()))
+        return _borrowed(context, builder, kind, value)
+
+    return address.dtype(address), generate
+
+
+_value_at: Any = intrinsic(_type_value_at)
+
+
+@rare
+def _answer(address: Any, state: State, question: int, k: int, j: int, bit: int, value: float) -> tuple[int, bool]:
+    """Everything that a policy may be asked; what is not asked for is 0."""
+    policy = _value_at(address)
+    if question == DECIDE:
+        k, none = decide(policy, state, k)
+        return int(k), bool(none)
+    if question == LEARNED:
+        learned(policy, state, k, j, value, bit)
+    elif question == LEARNED_PAIR:
+        learned_pair(policy, state, k, j, bit, int(value))
+    elif question == BEGIN:
+        begin(policy, state)
+    else:
+        looked(policy, state)
+    return 0, False
+
+
+class _Addresses(NamedTuple):
+    function: int
+    value: int
+
+
+class Called(_Addresses):
+    """A policy for code that is compiled once for all: where its function and its value are in this process."""
+
+    kept: Any
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("addresses mean nothing in another process; send the policy")
+
+
+def called(policy: Any) -> Called:
+    """A policy, prepared, as code that is compiled once takes it; its function is compiled if need be."""
+    introduce = _ON_DISK if is_ours(policy) else _IN_THIS_PROCESS
+    _, size = introduce(policy, np.zeros(0, np.int64))
+    value = np.zeros(size // 8 + 1, np.int64)
+    function, _ = introduce(policy, value)
+    found = Called(function, value.ctypes.data)
+    found.kept = policy, value
+    return found
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """A value whose arrays own nothing: whoever holds the address holds the arrays, too."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value=value)
+        array.meminfo = ir.Constant(array.meminfo.type, None)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        for place, part in enumerate(kind.types):
+            inner = _without_owner(context, builder, part, builder.extract_value(value, place))
+            value = builder.insert_value(value, inner, place)
+        return value
+    # Of other types that own something, one is kept for good.
+    context.nrt.incref(builder, kind, value)
+    return value
+
+
+def _type_introduce(typing_context: Any, policy: Any, room: Any) -> Any:
+    """Write a policy's value where there is room; the address of its function, and the bytes that its value takes."""
+    arguments = (types.CPointer(policy), *_ARGUMENTS)
+    function = _numba.typeof(_answer)
+    function.get_call_type(typing_context, arguments, {})
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        compiled_answer = function.dispatcher.overloads[arguments]
+        context.add_linking_libs([compiled_answer.library])
+        address = builder.ptrtoint(
+            context.declare_function(builder.module, compiled_answer.fndesc), context.get_value_type(types.int64)
+        )
+        layout = context.get_value_type(policy)
+        size = context.get_constant(types.int64, context.get_abi_sizeof(layout))
+        array = context.make_array(room)(context, builder, value=args[1])
+        with builder.if_then(builder.icmp_signed(">=", builder.mul(array.nitems, array.itemsize), size)):
+            place = builder.bitcast(array.data, layout.as_pointer())
+            builder.store(_without_owner(context, builder, policy, args[0]), place)
+        return context.make_tuple(builder, signature.return_type, (address, size))
+
+    return types.UniTuple(types.int64, 2)(policy, room), generate
+
+
+def _type_ask(
+    typing_context: Any, function: Any, policy: Any, state: Any, question: Any, k: Any, j: Any, bit: Any, value: Any
+) -> Any:  # fmt: skip
+    """Call a function by its address."""
+    arguments = (types.CPointer(types.uint8), *_ARGUMENTS)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        convention = context.call_conv
+        kind = convention.get_function_type(_ANSWER, arguments)
+        callee = builder.inttoptr(args[0], kind.as_pointer())
+        where = builder.inttoptr(args[1], context.get_value_type(arguments[0]))
+        status, answer = convention.call_function(builder, callee, _ANSWER, arguments, [where, *args[2:]])
+        with builder.if_then(status.is_error, likely=False):
+            convention.return_status_propagate(builder, status)
+        return answer
+
+    return _ANSWER(types.int64, types.int64, *_ARGUMENTS), generate
+
+
+_introducing: Any = intrinsic(_type_introduce)
+_ask: Callable[..., tuple[int, bool]] = cast(Any, intrinsic(_type_ask))
+
+
+def _introduce(policy: Any, room: Counts) -> Any:
+    return _introducing(policy, room)
+
+
+_ON_DISK, _IN_THIS_PROCESS = compiled(_introduce), compiled_here(_introduce)
+
+
+@begin.register(Called)
+def _begin(policy: Called, state: State) -> None:
+    _ask(policy.function, policy.value, state, BEGIN, 0, 0, 0, 0.0)
+
+
+@decide.register(Called)
+def _decide(policy: Called, state: State, t: int) -> tuple[int, bool]:
+    return _ask(policy.function, policy.value, state, DECIDE, t, 0, 0, 0.0)
+
+
+@learned.register(Called)
+def _learned(policy: Called, state: State, k: int, j: int, value: float, bit: int) -> None:
+    _ask(policy.function, policy.value, state, LEARNED, k, j, bit, value)
+
+
+@learned_pair.register(Called)
+def _learned_pair(policy: Called, state: State, k: int, j: int, reward: int, risk: int) -> None:
+    _ask(policy.function, policy.value, state, LEARNED_PAIR, k, j, reward, float(risk))
+
+
+@looked.register(Called)
+def _looked(policy: Called, state: State) -> None:
+    _ask(policy.function, policy.value, state, LOOKED, 0, 0, 0, 0.0)
