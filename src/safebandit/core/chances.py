@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.bernoulli import beta_below, beta_quantile
-from safebandit.core.dispatch import inlined
+from safebandit.core.dispatch import inlined, shared
 
 
 @inlined
