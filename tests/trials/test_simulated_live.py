@@ -19,6 +19,8 @@ DESIGNS = {
     "one by one": sb.Design(3, 0.3, "docb", 24, stop=RULES, lost="ignore"),
     "boin": sb.design_from_text("boin:target=.3,units=24,enough=9", arms=3),
 }
+# It draws risks; a replay of it is slow, so few trials are.
+DRAWING = sb.design_from_text("dose-ts:target=.3,units=12", arms=3)
 
 
 def replayed(design, history, seed):
@@ -55,6 +57,29 @@ def test_a_live_trial_told_the_same_does_the_same(design, timing):
             trial.ask("one more")
         assert trial.verify().holds
     assert len(causes) >= 2
+
+
+def test_a_policy_that_draws_doses_gives_what_it_explains_and_goes_on_alike_when_read_back():
+    arms = []
+    for looks in (True, False):
+        trial, given = sb.Trial(DRAWING, seed=4), []
+        for i in range(12):
+            chosen = trial.explain().chosen if looks else None
+            unit = trial.ask()
+            assert chosen in (None, unit.arm)
+            trial.tell(unit.id, risk=int(i % 4 == 0 and unit.arm != "0"))
+            given.append(unit.arm)
+            if looks and i == 5:
+                trial = sb.Trial.from_json(trial.to_json())
+        arms.append(given)
+    assert arms[0] == arms[1]
+    assert len(set(arms[0])) > 1
+    for seed in range(2):
+        plan = plan_of(DRAWING, sb.Scenario("doses", nu=NU, **LATE), seed)
+        (history,), runs = histories(plan, range(1)), play(plan, range(1))
+        trial = replayed(DRAWING, history, seed)
+        assert trial.selected == DRAWING.arms[runs.selected[0]]
+        assert trial.verify().holds
 
 
 def test_a_sample_of_trials_is_not_all_alike():
