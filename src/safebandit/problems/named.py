@@ -112,7 +112,7 @@ def naive_sampling() -> Instance:
 
 @named_instance
 def linear_doses() -> Instance:
-    """Eleven doses whose efficacy and toxicity are linear in the dose; the best safe one is 0.5 (made up)."""
+    """Efficacy and toxicity that are linear in the dose, for eleven of them (made up, not of the paper)."""
     doses = [k / 10 for k in range(11)]
     return Instance.linear(
         features=[[1.0, dose] for dose in doses],
@@ -126,7 +126,7 @@ def linear_doses() -> Instance:
 
 @named_instance
 def dose_by_patient() -> Instance:
-    """Doses whose efficacy and toxicity depend on age and weight, and so the best safe one (made up)."""
+    """Eleven doses whose effects, and so the best safe one, depend on age and weight (made up, not of the paper)."""
     doses = [k / 10 for k in range(11)]
     return Instance.linear(
         features=[[1.0, dose] for dose in doses],
