@@ -134,3 +134,16 @@ def several(service):
     service.run("several", 60, risk=[0.0, 0.25, 0.05])
     service.ledger.ask("several", "a-pending-unit", actor="tests")
     return service
+
+
+@pytest.fixture(scope="package")
+def aged(service):
+    """A trial whose units ask with a context, and whose arms have features; the last unit was held."""
+    settings = {"policy": "linear", "context": ["age of the patient:18..90", "smoker"], "features": [[1, 0.5]]}
+    service.create("aged", ["only"], 0.1, **settings)
+    for n in range(60):
+        given = service.ledger.ask("aged", f"unit-{n + 1}", context=[60, 1], actor="tests")
+        if given.arm is None:
+            break
+        service.ledger.tell("aged", given.id, reward=1, risk=1, actor="tests")
+    return service

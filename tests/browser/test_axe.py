@@ -18,7 +18,7 @@ PAGES = {
         "/", "/keys", "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
         "/trials/several/log/2", "/trials/several/arms", "/trials/several/units",
         "/trials/several/analysis",
-        "/trials/dosing", "/trials/dosed",
+        "/trials/dosing", "/trials/dosed", "/trials/aged", "/trials/aged/units", "/trials/aged/log/2",
     ],
     "operator": ["/trials/played", "/trials/held", "/trials/dosed"],
     "viewer": ["/trials/several"],
@@ -33,7 +33,7 @@ def violations(page, width):
 
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("role", PAGES)
-def test_no_page_breaks_a_rule(visits, played, held, several, designed, role, width):
+def test_no_page_breaks_a_rule(visits, played, held, several, designed, aged, role, width):
     page = visits.new(role, width=width)
     found = {}
     for path in PAGES[role]:
