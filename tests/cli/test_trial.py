@@ -677,3 +677,30 @@ def test_an_analysis_that_cannot_be_made_says_why(knee, arguments, message):
     assert (refused.status, refused.out) == (2, "")
     assert message in refused.err
     assert refused.err.count("\n") == 1
+
+
+def test_recorded_chances_are_weighted_and_asked_what_if(knee):
+    shown = knee("what-if", "knee", "--policy", "tsbu:floor=0.1")
+    assert shown.status == 0
+    assert shown.out.startswith("knee: 3 units by tsbu; each next one by tsbu:floor=0.1")
+    assert "- at each decision the next unit alone is given by the other policy" in shown.out
+    printed = json.loads(knee("what-if", "knee", "--policy", "docb", "--json").out)
+    assert (printed["units"], printed["refused"], len(printed["outcomes"])) == (3, None, 2)
+    assert printed["outcomes"][0]["missing"] == 1
+    weighted = knee("weighted", "knee", "--control", "placebo")
+    assert weighted.status == 0
+    assert weighted.out.startswith("knee: 3 units; asymptotic normal intervals")
+    assert 'reward of "high": it' in weighted.out
+    refused = knee("weighted", "knee", "--least", "0")
+    assert (refused.status, refused.err) == (
+        2, "TrialError: --least must lie between 0 and 1 (the smallest chance of an arm), got 0\n"
+    )  # fmt: skip
+    assert knee("what-if", "knee", "--policy", "tsbo").status == 2
+
+
+def test_a_deterministic_log_says_why_it_cannot_tell(desk):
+    desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--seed", "4")
+    desk("ask", "knee", "p1")
+    shown = desk("what-if", "knee", "--policy", "tsbu")
+    assert shown.status == 1
+    assert "the recorded chances do not allow more: for 1 of 1 units it has a chance for an arm that had" in shown.out
