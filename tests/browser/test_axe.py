@@ -17,6 +17,7 @@ PAGES = {
     "admin": [
         "/", "/keys", "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
         "/trials/several/log/2", "/trials/several/arms", "/trials/several/units",
+        "/trials/several/analysis",
         "/trials/dosing", "/trials/dosed",
     ],
     "operator": ["/trials/played", "/trials/held", "/trials/dosed"],

@@ -154,6 +154,7 @@ def test_markup_in_names_is_text(visits, hostile):
         "/trials/hostile/log/2",
         "/trials/hostile/arms",
         "/trials/hostile/units",
+        "/trials/hostile/analysis",
         "/",
     ):
         page.goto(path)

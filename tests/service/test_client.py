@@ -136,6 +136,10 @@ def test_everything_else(connect):
     live.amend(reason="protocol 2", add=["very high"])
     live.close(reason="done")
     assert live.overview()["title"] == "A title"
+    analysed = live.analysis(confidence=0.9)
+    assert (analysed["confidence"], analysed["units"]) == (0.9, 2)
+    with pytest.raises(TrialError, match="the control must be an arm"):
+        live.analysis(control="nobody")
     assert [event["kind"] for event in live.log()] == [
         "created", "asked", "asked", "told", "corrected", "given up", "asked", "voided", "paused", "resumed", "amended",
         "closed",

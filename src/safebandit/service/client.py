@@ -171,6 +171,11 @@ class LiveTrial:
         """The trial at a glance."""
         return dict(self._connection.get(self._path))
 
+    def analysis(self, *, confidence: float = 0.95, control: str | None = None) -> dict[str, Any]:
+        """Means, confidence sequences and evidence for every arm, as `Analysis.to_dict` has them."""
+        said = {"confidence": confidence, **({} if control is None else {"control": control})}
+        return dict(self._connection.get(f"{self._path}/analysis", said))
+
     def log(self, *, after: int = 0) -> Iterator[dict[str, Any]]:
         """Every event behind `after`, fetched page by page."""
         at: int | None = after
