@@ -724,3 +724,30 @@ def test_a_unit_asks_with_a_context(desk):
     for flags in (("--features", "1,x;1,2"), ("--features", "none.csv"), ("--context", "age:9..1")):
         refused = desk("new", "hip", "--arms", "a,b", "--alpha", ".3", *flags)
         assert (refused.status, refused.err.count("\n")) == (2, 1)
+
+
+def test_recorded_chances_are_weighted_and_asked_what_if(knee):
+    shown = knee("what-if", "knee", "--policy", "tsbu:floor=0.1")
+    assert shown.status == 0
+    assert shown.out.startswith("knee: 3 units by tsbu; each next one by tsbu:floor=0.1")
+    assert "- at each decision the next unit alone is given by the other policy" in shown.out
+    printed = json.loads(knee("what-if", "knee", "--policy", "docb", "--json").out)
+    assert (printed["units"], printed["refused"], len(printed["outcomes"])) == (3, None, 2)
+    assert printed["outcomes"][0]["missing"] == 1
+    weighted = knee("weighted", "knee", "--control", "placebo")
+    assert weighted.status == 0
+    assert weighted.out.startswith("knee: 3 units; asymptotic normal intervals")
+    assert 'reward of "high": it' in weighted.out
+    refused = knee("weighted", "knee", "--least", "0")
+    assert (refused.status, refused.err) == (
+        2, "TrialError: --least must lie between 0 and 1 (the smallest chance of an arm), got 0\n"
+    )  # fmt: skip
+    assert knee("what-if", "knee", "--policy", "tsbo").status == 2
+
+
+def test_a_deterministic_log_says_why_it_cannot_tell(desk):
+    desk("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--seed", "4")
+    desk("ask", "knee", "p1")
+    shown = desk("what-if", "knee", "--policy", "tsbu")
+    assert shown.status == 1
+    assert "the recorded chances do not allow more: for 1 of 1 units it has a chance for an arm that had" in shown.out
