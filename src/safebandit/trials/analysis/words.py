@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from safebandit.trials.analysis.analyse import Analysis, Comparison, Estimate
-    from safebandit.trials.analysis.evidence import Claim
     from safebandit.trials.analysis.paths import Sequence as Kind
     from safebandit.trials.analysis.units import AnalysedUnits
 
@@ -33,7 +32,8 @@ def _estimate(each: Estimate, kind: Kind) -> str:
         return f"of {named} nothing is known yet, of {_count(each.units, 'unit')}"
     missing = ""
     if each.missing:
-        missing = f"; between {each.worst[0]:.3f} and {each.worst[1]:.3f} whatever the {each.missing:,} not known are"
+        more = _count(each.missing, "unit")
+        missing = f"; between {each.worst[0]:.3f} and {each.worst[1]:.3f} whatever it is for {more} more"
     return (
         f"{named} has the mean {each.mean:.3f} over {_count(each.known, 'unit')} and lies "
         f"{_ends(each.interval)} ({_sure(kind)}){missing}"
@@ -73,11 +73,6 @@ def _claims(found: Analysis) -> Iterator[str]:
                 f"nothing is claimed at {100 * level:.3g} % (e-BH over {count}); nearest: {most.what} (e-value "
                 f"{_e(most.e)})"
             )
-
-
-def says(claim: Claim) -> str:
-    """A claim with its evidence and verdict."""
-    return f"{claim.what}: e-value {_e(claim.e)}, {'stands' if claim.stands else 'does not stand'}"
 
 
 def _e(value: float) -> str:
