@@ -107,7 +107,9 @@ def test_a_file_that_is_none_is_refused(tmp_path):
 
 def test_trials_are_corrected_on_demand(found):
     some = sb.operating_characteristics([EQUAL], [STEEP], trials=TRIALS, seed=5, workers=1, corrected=3)
-    one = json.loads(some.to_json())["results"][0]["estimates"]
+    said = json.loads(some.to_json())["results"][0]
+    one = said["estimates"]
+    assert said["corrected_trials"] == 3
     assert set(one["risk_corrected_bias"]) == {"0", "1", "2"}
     assert "risk_corrected_bias" not in json.loads(found.to_json())["results"][1]["estimates"]
     runs, corrected = some.played[0].runs, some.played[0].corrected

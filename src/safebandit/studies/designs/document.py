@@ -44,6 +44,7 @@ def document_of(played: Played, more_than: float) -> dict[str, Any]:
         **_by_part(cell, "stopped"),
         **_by_part(cell, "harms by risk"),
         "estimates": _estimates(cell),
+        **({} if cell.corrected is None else {"corrected_trials": cell.corrected.trials}),
         "processor_seconds": float(runs.seconds),
     }
 

@@ -12,8 +12,8 @@ arm the bias is also that over the simulated trials that select it, too.
 
 The standard error is that of a binomial share, times the spread of (estimate - p) / (its standard error) in simulated
 trials if that is above 1, and holds their Monte-Carlo error. As many outcomes n as have that standard error give the
-interval, the middle of Beta(1 + n corrected, 1 + n (1 - corrected)): where there is no bias, that of the posterior. It
-is approximate; a confidence sequence needs no simulation and holds.
+interval, the middle of Beta(1 + n corrected, 1 + n (1 - corrected)), and the corrected mean itself: where there is no
+bias, that of the posterior. It is approximate; a confidence sequence needs no simulation and holds.
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ def _correction(simulated: Sums, point: Numbers, observed: Sums, confidence: flo
     worth = observed.shares * (1.0 - observed.shares) / error**2
     tail = 0.5 - confidence / 2
     low, high = (betaincinv(1.0 + worth * mean, 1.0 + worth * (1.0 - mean), end) for end in (tail, 1.0 - tail))
+    # The middle of a law leaves out its ends, where means of 0 and 1 are.
+    low, high = np.minimum(low, mean), np.maximum(high, mean)
     return Correction(bias, np.where(enough, bias_error, np.nan), mean, error, low, high)
 
 
