@@ -24,15 +24,7 @@ PAGES = (
     "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md", "docs/linear.md",
     "docs/analysis.md", "docs/coverage.md",
 )  # fmt: skip
-LINKED = (
-    *PAGES,
-    "docs/rules.md",
-    "docs/gates.md",
-    "docs/identify.md",
-    "docs/live.md",
-    "docs/service.md",
-    "docs/speed.md",
-)
+LINKED = ("README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))))
 
 
 def blocks(page: str, language: str) -> list[str]:

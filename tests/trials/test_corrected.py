@@ -156,6 +156,7 @@ def test_what_cannot_be_simulated_is_refused():
         (amended, "was amended, and a correction simulates a trial whose rules stay"),
         (told(2, risk=0.5), "a correction simulates bits"),
         (told(0), "no outcome is known yet"),
+        (sb.Trial(2, alpha=0.5, policy="equal", context=["age"]), "units without a context and arms without features"),
     ):
         with pytest.raises(sb.BadValueError) as problem:
             sb.analyse(trial, corrected=100)

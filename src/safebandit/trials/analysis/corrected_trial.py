@@ -26,6 +26,8 @@ def correct_trial(source: Any, name: str | None, units: AnalysedUnits, **options
             f'"{state.name}" was amended, and a correction simulates a trial whose rules stay; leave it out, and go by '
             "the sequences"
         )
+    if state.settings.context or state.settings.features:
+        raise TrialError("a correction simulates units without a context and arms without features; leave it out")
     known = ~np.isnan(units.outcomes)
     if not np.isin(units.outcomes[known], (0.0, 1.0)).all():
         raise TrialError("a correction simulates bits, and outcomes between 0 and 1 were told; leave it out")
