@@ -194,7 +194,10 @@ def _least_risky(when_none: int, state: State) -> int:
     for k in range(state.size):
         most = -math.inf
         for j in range(1, 1 + state.risks):
-            most = max(most, written(state, k, RISKS + j - 1) - quantity(state, k, j).limit)
+            excess = written(state, k, RISKS + j - 1) - quantity(state, k, j).limit
+            # NaN stays: an arm whose index cannot be computed is not the least risky one.
+            if excess > most or math.isnan(excess):
+                most = excess
         if not at(state.arms, k).available:
             waiting = True
         elif most < least:
