@@ -130,6 +130,7 @@ from .core.stopping import TooManyHarms as TooManyHarms
 from .core.stopping import measure as measure
 from .errors import AccessError as AccessError
 from .errors import BadValueError as BadValueError
+from .errors import BatchError as BatchError
 from .errors import ConflictError as ConflictError
 from .errors import DamagedError as DamagedError
 from .errors import DesignError as DesignError

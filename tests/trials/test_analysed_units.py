@@ -1,12 +1,15 @@
 """The units of an analysis, read from a trial, a record and a table of units: the same units."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import safebandit as sb
+from safebandit.trials.allocator import ESTIMATED, INTEGRATED
+from safebandit.trials.analysis import units
 from safebandit.trials.analysis.units import from_csv, from_record, from_trial, read_control, read_units
 from safebandit.trials.record.export import export
 from safebandit.trials.record.ledger import Ledger
@@ -72,8 +75,8 @@ def test_a_trial_and_its_record_and_its_table_have_the_same_units(ledger, tmp_pa
     same_as(kept, arms, tells)
     np.testing.assert_array_equal(kept.chances, in_process.chances)
     np.testing.assert_array_equal(in_process.exact, kept.exact)
-    assert in_process.exact[0]
-    assert not in_process.exact[-1]
+    # Ties are drawn, and their chances are known.
+    assert in_process.exact.all()
     assert (in_process.chances[np.arange(6), in_process.arm] > 0).all()
     assert in_process.chances.sum(axis=1) == pytest.approx(np.ones(6))
     assert kept.limits == in_process.limits == (0.3,)
@@ -107,3 +110,12 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path):
             from_csv(pd.DataFrame(rows))
     with pytest.raises(sb.TrialError, match="units come from a trial, a record or a table"):
         read_units(17)
+
+
+def test_chances_that_were_estimated_are_told_from_exact_ones():
+    words = ("exact", f"{INTEGRATED}1e-06", f"{ESTIMATED} 1001 draws")
+    arms = {"a": {"propensity": 0.25}, "b": {"propensity": None}}
+    asked = [SimpleNamespace(content={"arms": arms, "propensities": each}) for each in words]
+    chances, exact = units._read_chances(asked, ["a", "b"], 3)
+    assert exact.tolist() == [True, True, False]
+    np.testing.assert_array_equal(chances, [[0.25, np.nan]] * 3)

@@ -23,13 +23,13 @@ from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.contexts import AnyContext
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.texts import id_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from safebandit.trials.contexts import AnyContext
     from safebandit.trials.design import Design
 
 

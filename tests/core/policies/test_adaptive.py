@@ -8,6 +8,7 @@ from scipy import stats
 
 from safebandit import PolicyError
 from safebandit.core.arms import CELL, RISKS
+from safebandit.core.called import called
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.kernels import Told, no_contexts
 from safebandit.core.policies import (
@@ -41,6 +42,7 @@ def after(policy, ones=ONES, *, dropped=(), given=None):
     """A trial that was looked at with these counts, in which arms are dropped before and others since."""
     one = bench()
     one.policy = driving.ready(policy, ["a", "b", "c", "d"], (0.3,))
+    one.called = called(one.policy)
     one.begin()
     one.memory.courses["looks"] = one.memory.courses["settled"] = 0
     one.arms["dropped"] = 0
@@ -64,6 +66,7 @@ def shares(policy, **options):
 def test_before_the_first_look_all_arms_have_the_same_share():
     one = bench()
     one.policy = driving.ready("response-adaptive", ["a", "b", "c", "d"], (0.3,))
+    one.called = called(one.policy)
     one.begin()
     assert one.table(1)[2].tolist() == [0.25] * ARMS
 

@@ -44,7 +44,7 @@ def test_all_that_plays_takes_an_executor(drug, tmp_path, monkeypatch):
     small = runs.PaperRun("small", "drug-trial", tuple(POLICIES), 100, 10)
     monkeypatch.setitem(runs.RUNS, "small", small)
     before = len(executor.played)
-    runs.play(["small"], folder=tmp_path, seed=1, executor=executor)
+    runs.play({"small": 10}, folder=tmp_path, seed=1, executor=executor)
     assert len(executor.played) == before + 20
     from safebandit.studies.arena import run_arena
 

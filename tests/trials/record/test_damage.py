@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import DamagedError, RecordError, SafebanditError
 from safebandit.trials.record import Ledger, sqlite_file
-from safebandit.trials.record.database import trials
+from safebandit.trials.record.database import migrate, trials
 from safebandit.trials.record.export import export
 from safebandit.trials.record.verification import verify, verify_database
 
@@ -191,8 +191,10 @@ def test_an_older_backup_where_nothing_can_be_written(unwritable):
     connection.close()
     for beside in ("trials.db-wal", "trials.db-shm"):
         unwritable.with_name(beside).unlink(missing_ok=True)
-    with refused("copy it to a folder that can be written", RecordError):
+    with refused("bring it up to date: safebandit db migrate", RecordError):
         Ledger(unwritable, create=False)
+    with refused("copy it to a folder that can be written", RecordError):
+        migrate(unwritable)
 
 
 def test_damage_has_an_exit_status_of_its_own(whole, tmp_path, command):

@@ -11,6 +11,7 @@ from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.drafts import ask as decide
 from safebandit.trials.events import NO_ARM, Draft
 from safebandit.trials.record import Ledger
+from safebandit.trials.record.database import REVISION, migrate
 from safebandit.trials.record.export import export
 from safebandit.trials.record.overview import overview
 from safebandit.trials.record.verification import verify
@@ -62,6 +63,7 @@ def test_a_database_of_before_is_brought_up_to_date(database):
             for column in ("voided_at", "context"):
                 connection.execute(sa.text(f"ALTER TABLE units DROP COLUMN {column}"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
+    assert migrate(database) == ("0003", REVISION)
     with Ledger(database) as ledger:
         state = ledger.state("knee")
         assert (state.held_at, state.waits_at, state.aliases) == (None, new.waits_at, new.aliases)
