@@ -8,9 +8,10 @@ from fastapi import APIRouter, Request, Response
 
 from safebandit.errors import BatchError, StoppedError, TrialError
 from safebandit.service.access import Asker, Manager, Teller
-from safebandit.service.api import schemas
+from safebandit.service.api import answers, schemas
+from safebandit.service.api.answers import AnswerInBatch, BatchAnswer
 from safebandit.service.api.bodies import StrictRoute
-from safebandit.service.api.schemas import AnswerInBatch, BatchAnswer, TrialInPath
+from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.api.writing import read_ahead, write
 from safebandit.service.guards import BATCH
 from safebandit.service.keys import Key
@@ -25,7 +26,7 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 }
 router = APIRouter(
     prefix="/v1/trials/{trial}",
-    responses={**schemas.PROBLEMS, **_REFUSED},
+    responses={**answers.PROBLEMS, **_REFUSED},
     tags=["trials"],
     route_class=StrictRoute,
 )
@@ -102,7 +103,7 @@ def _one(number: int, answer: Answered, key: Key) -> AnswerInBatch:
         return AnswerInBatch(number=number, status=status_of(answer), error=type(answer).__name__, message=said)
     if isinstance(answer, Allocation):
         shown = answer if reads else answer._replace(why=without_numbers(answer.why))
-        given = schemas.AllocationAnswer.model_validate(shown)
+        given = answers.AllocationAnswer.model_validate(shown)
         return AnswerInBatch(number=number, status=201 if answer.new and answer.arm is not None else 200, given=given)
-    receipt = schemas.ReceiptAnswer(event=answer.event, new=answer.new)
+    receipt = answers.ReceiptAnswer(event=answer.event, new=answer.new)
     return AnswerInBatch(number=number, status=201 if answer.new else 200, receipt=receipt)

@@ -6,7 +6,7 @@ import json
 
 import sqlalchemy as sa
 
-from safebandit.service.api.schemas import PendingUnit, TrialLine
+from safebandit.service.api.answers import PendingUnit, TrialLine
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.store import as_written, trial_row

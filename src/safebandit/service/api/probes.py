@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from safebandit.errors import RecordError
 from safebandit.service.access import Reader
 from safebandit.service.api import listing
-from safebandit.service.api.schemas import PROBLEMS
+from safebandit.service.api.answers import PROBLEMS
 from safebandit.service.threads import in_own_thread
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.readiness import check_ready

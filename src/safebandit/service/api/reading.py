@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from safebandit.service.access import Auditor, Lister, Reader
-from safebandit.service.api import listing, schemas
+from safebandit.service.api import answers, listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
 from safebandit.trials.concealment import show_event
 from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import overview
 
-router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["reading"])
+router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["reading"])
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -24,16 +24,16 @@ _MEDIA = {
 
 
 @router.get("/trials")
-def list_trials(request: Request, _: Lister) -> list[schemas.TrialLine]:
+def list_trials(request: Request, _: Lister) -> list[answers.TrialLine]:
     """Every trial: its name, its status and how many units it has."""
     return listing.all_trials(request.app.state.ledger)
 
 
 @router.get("/trials/{trial}")
-def show_trial(trial: TrialInPath, request: Request, key: Reader) -> schemas.OverviewAnswer:
+def show_trial(trial: TrialInPath, request: Request, key: Reader) -> answers.OverviewAnswer:
     """A trial at a glance: what is known of each arm, who is permissible and why; no single unit."""
     outlook = request.app.state.outlook
-    return schemas.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key)))
+    return answers.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key)))
 
 
 @router.get("/trials/{trial}/analysis")
@@ -43,74 +43,74 @@ async def analyse_trial(
     key: Reader,
     confidence: Annotated[float, Query(gt=0, lt=1, description="How sure each confidence sequence is.")] = 0.95,
     control: Annotated[str | None, Query(max_length=200, description="The arm that others are compared with.")] = None,
-) -> schemas.AnalysisAnswer:
+) -> answers.AnalysisAnswer:
     """Means, confidence sequences and evidence for every arm, and against the control: they hold at any look."""
     outlook = request.app.state.outlook
     said = {"delayed": outlook.delayed(key), "confidence": confidence, "control": control}
     async with request.app.state.long_work:
         found = await asyncio.to_thread(outlook.analysis, trial, **said)
-    return schemas.AnalysisAnswer.model_validate(found.to_dict(paths=key.may("log")))
+    return answers.AnalysisAnswer.model_validate(found.to_dict(paths=key.may("log")))
 
 
 @router.post("/trials/{trial}/explanation")
 def explain_context(
     trial: TrialInPath, body: schemas.Supposed, request: Request, _: Auditor
-) -> schemas.OverviewAnswer:  # fmt: skip
+) -> answers.OverviewAnswer:  # fmt: skip
     """A trial at a glance for a unit of this context: who would be permissible and why; nothing is decided."""
-    return schemas.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, context=body.context))
+    return answers.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, context=body.context))
 
 
 @router.get("/trials/{trial}/events")
 def list_events(
     trial: TrialInPath, request: Request, _: Auditor, after: After = 0, limit: Limit = 100
-) -> schemas.LogAnswer:
+) -> answers.LogAnswer:
     """The log, page by page."""
     ledger = request.app.state.ledger
     closed = listing.is_closed(ledger, trial)
     found = list(ledger.events(trial, after=after, limit=limit + 1))
-    shown = [schemas.EventAnswer(**show_event(event, closed=closed)) for event in found[:limit]]
-    return schemas.LogAnswer(events=shown, next=shown[-1].number if len(found) > limit else None)
+    shown = [answers.EventAnswer(**show_event(event, closed=closed)) for event in found[:limit]]
+    return answers.LogAnswer(events=shown, next=shown[-1].number if len(found) > limit else None)
 
 
 @router.get("/trials/{trial}/events/{number}")
 def one_event(
     trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], request: Request, _: Auditor
-) -> schemas.EventAnswer:
+) -> answers.EventAnswer:
     """One event of the log."""
     ledger = request.app.state.ledger
     closed = listing.is_closed(ledger, trial)
-    return schemas.EventAnswer(**show_event(ledger.event(trial, number), closed=closed))
+    return answers.EventAnswer(**show_event(ledger.event(trial, number), closed=closed))
 
 
 @router.get("/trials/{trial}/units")
 def list_pending(
     trial: TrialInPath, request: Request, _: Auditor, after: After = 0, limit: Limit = 100
-) -> schemas.PendingAnswer:
+) -> answers.PendingAnswer:
     """Units whose outcome is waited for, page by page."""
     found = listing.pending_units(request.app.state.ledger, trial, after=after, limit=limit + 1)
     shown = found[:limit]
-    return schemas.PendingAnswer(units=shown, next=shown[-1].round if len(found) > limit else None)
+    return answers.PendingAnswer(units=shown, next=shown[-1].round if len(found) > limit else None)
 
 
 @router.get("/trials/{trial}/unit", deprecated=True)
-def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _: Auditor) -> schemas.UnitAnswer:
+def show_unit(trial: TrialInPath, unit: schemas.UnitInQuery, request: Request, _: Auditor) -> answers.UnitAnswer:
     """A unit by an address that has its id, which proxies log: post it instead."""
     return _unit(request.app.state.ledger, trial, unit)
 
 
 @router.post("/trials/{trial}/unit")
-def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: Auditor) -> schemas.UnitAnswer:
+def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: Auditor) -> answers.UnitAnswer:
     """A unit, and the decision that gave it its arm, with all that it rested on."""
     return _unit(request.app.state.ledger, trial, body.unit)
 
 
-def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
+def _unit(ledger: Ledger, trial: str, unit: str) -> answers.UnitAnswer:
     found = ledger.unit(trial, unit)
     closed = listing.is_closed(ledger, trial)
     settings = ledger.state(trial).settings
-    decision = schemas.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
+    decision = answers.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
     reward, *risks = found.outcome
-    return schemas.UnitAnswer(
+    return answers.UnitAnswer(
         unit=found.id,
         arm=found.arm,
         round=found.round,
@@ -127,7 +127,7 @@ def _unit(ledger: Ledger, trial: str, unit: str) -> schemas.UnitAnswer:
 
 @router.get(
     "/trials/{trial}/verification",
-    responses={202: {"model": schemas.VerifyingAnswer, "description": "It goes on: ask again, with the job."}},
+    responses={202: {"model": answers.VerifyingAnswer, "description": "It goes on: ask again, with the job."}},
 )
 async def verify_trial(
     trial: TrialInPath,
@@ -137,15 +137,15 @@ async def verify_trial(
     expected: Annotated[str | None, Query(max_length=64, description="The hash of some event, noted before.")] = None,
     job: Annotated[str | None, Query(pattern="^[0-9a-f]{16}$", description="As an answer with 202 named it.")] = None,
     wait: Annotated[float, Query(ge=0, le=60, description="Seconds until 202 is answered.")] = 20.0,
-) -> schemas.VerificationAnswer | schemas.VerifyingAnswer:
+) -> answers.VerificationAnswer | answers.VerifyingAnswer:
     """Recompute the whole trial; 202 while that goes on."""
     jobs = request.app.state.verifications
     mine = jobs.job(trial, expected=expected, id=job)
     found = await jobs.wait(mine, wait)
     if found is not None:
-        return schemas.VerificationAnswer.model_validate(found)
+        return answers.VerificationAnswer.model_validate(found)
     response.status_code = 202
-    return schemas.VerifyingAnswer(job=mine.id, read=mine.read, events=mine.events)
+    return answers.VerifyingAnswer(job=mine.id, read=mine.read, events=mine.events)
 
 
 @router.get(

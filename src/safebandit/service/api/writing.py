@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request, Response
 
 from safebandit.errors import StoppedError
 from safebandit.service.access import Asker, Manager, Teller
-from safebandit.service.api import schemas
+from safebandit.service.api import answers, schemas
+from safebandit.service.api.answers import AllocationAnswer, ReceiptAnswer
 from safebandit.service.api.bodies import StrictRoute
-from safebandit.service.api.schemas import AllocationAnswer, ReceiptAnswer, TrialInPath
+from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keys import Key
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.concealment import without_numbers
@@ -22,7 +23,7 @@ from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings, read_settings
 
-router = APIRouter(prefix="/v1", responses=schemas.PROBLEMS, tags=["trials"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["trials"], route_class=StrictRoute)
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
     200: {"model": ReceiptAnswer, "description": "The same again: nothing changes."}
 }
