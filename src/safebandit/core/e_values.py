@@ -45,24 +45,31 @@ def log_wealth_above(s: float, n: float, phi: float, a: float, b: float) -> floa
 
 
 @inlined
+def _log_most(s: float, n: float) -> float:
+    """The log of the likelihood of s ones of n bits at their own share, where it is largest."""
+    found = s * math.log(s / n) if s > 0.0 else 0.0
+    return found + ((n - s) * math.log((n - s) / n) if s < n else 0.0)
+
+
+@inlined
 def wealth_larger(ones: float, plays: float, other_ones: float, other_plays: float) -> float:
-    """An e-process against "the mean of one arm is at most that of the other"; 0 where the bits do not contradict it.
+    """An e-process against "the mean of one arm is at most that of the other", p <= q.
 
     It is the likelihood of both arms' bits mixed over all pairs of means in the other order, over its largest value:
 
-        E = 2 P(p > q | bits) B(S+1, N-S+1) B(S'+1, N'-S'+1) / max over m of m^(S+S') (1-m)^(N+N'-S-S').
+        E = 2 P(p > q | bits) B(S+1, N-S+1) B(S'+1, N'-S'+1) / max over p <= q of p^S (1-p)^(N-S) q^S' (1-q)^(N'-S').
 
-    Over all pairs of means in that order, the likelihood is largest where both means are the pooled share. So what is
-    divided by is at least the likelihood of the truth, if that is such a pair, and the quotient is below a martingale,
+    That is at both shares where they are in that order, and otherwise at the pooled share for both. So what is divided
+    by is at least the likelihood of the truth, if that is such a pair, and the quotient is below a martingale,
     whatever rule gives the arms (universal inference, Wasserman, Ramdas, Balakrishnan 2020).
 
     >>> round(wealth_larger(9, 10, 2, 10), 4)
     34.811
     """
-    if plays == 0 or other_plays == 0 or ones * other_plays <= other_ones * plays:
-        return 0.0
-    s, n = ones + other_ones, plays + other_plays
-    largest = s * math.log(s / n) + ((n - s) * math.log((n - s) / n) if s < n else 0.0)
+    if ones * other_plays > other_ones * plays:
+        largest = _log_most(ones + other_ones, plays + other_plays)
+    else:
+        largest = _log_most(ones, plays) + _log_most(other_ones, other_plays)
     missed, others = plays - ones, other_plays - other_ones
     larger = chance_larger(ones + 1.0, missed + 1.0, other_ones + 1.0, others + 1.0)[0]
     mixed = log_beta(ones + 1.0, missed + 1.0) + log_beta(other_ones + 1.0, others + 1.0)

@@ -16,9 +16,6 @@ STATES = States(60, 3, seed=7, most=30)
 
 def evidence(s, n, r, m):
     """E against "the mean behind s of n is at most that behind r of m": an integral and a search, as defined."""
-    if n == 0 or m == 0 or s / n <= r / m:
-        return 0.0
-
     def likelihood(p, q):
         return p**s * (1 - p) ** (n - s) * q**r * (1 - q) ** (m - r)
 
@@ -26,7 +23,11 @@ def evidence(s, n, r, m):
         # Over all q below p, by the incomplete Beta function.
         return p**s * (1 - p) ** (n - s) * special.betainc(r + 1, m - r + 1, p) * special.beta(r + 1, m - r + 1)
 
-    top = integrate.quad(inner, 0, 1, epsabs=0, epsrel=1e-10, points=[s / n], limit=200)[0] * 2
+    top = integrate.quad(inner, 0, 1, epsabs=0, epsrel=1e-10, points=[s / n if n else 0.5], limit=200)[0] * 2
+    # The likelihood is largest at both shares, if those are in order, and otherwise where both means are the same.
+    shares = s / n if n else 0.0, r / m if m else 1.0
+    if shares[0] <= shares[1]:
+        return top / likelihood(*shares)
     worst = optimize.minimize_scalar(
         lambda q: -likelihood(q, q), bounds=(0, 1), method="bounded", options={"xatol": 1e-9}
     )

@@ -76,7 +76,7 @@ class SuperiorityE(NamedTuple):
 
 @inlined
 def evidence_larger(one: Seen, other: Seen) -> float:
-    """An e-process against "the mean of `one` is at most that of `other`"; 0 where the data do not contradict it."""
+    """An e-process against "the mean of `one` is at most that of `other`"."""
     return wealth_larger(one.ones, one.plays, other.ones, other.plays)
 
 

@@ -60,15 +60,15 @@ def larger_evidence(one: Numbers, other: Numbers) -> float:
     """An e-value for "the mean of one is above that of the other", against the contrary.
 
     Of bits it is that of `SuperiorityE`. Of other outcomes it has no factor for the order of the means, whose posterior
-    chance is that of bits: the product of both flat mixtures at the pooled mean, where that of the contrary is least.
+    chance is that of bits: the product of both flat mixtures at the pair of means of the contrary where it is least.
     """
     n, s, m, r = float(len(one)), float(one.sum()), float(len(other)), float(other.sum())
     if s.is_integer() and r.is_integer():
         return min(wealth_larger(s, n, r, m), math.exp(MOST_LOG))
-    if not n or not m or s * m <= r * n:
-        return 0.0
-    pooled = (s + r) / (n + m)
-    return _from_log(log_mixture(n, s, pooled, 1.0, 1.0) + log_mixture(m, r, pooled, 1.0, 1.0))
+    p, q = (s / n if n else 0.0), (r / m if m else 0.0)
+    if s * m > r * n:
+        p = q = (s + r) / (n + m)
+    return _from_log(log_mixture(n, s, p, 1.0, 1.0) + log_mixture(m, r, q, 1.0, 1.0))
 
 
 def _from_log(value: float) -> float:
