@@ -16,6 +16,7 @@ STATES = States(60, 3, seed=7, most=30)
 
 def evidence(s, n, r, m):
     """E against "the mean behind s of n is at most that behind r of m": an integral and a search, as defined."""
+
     def likelihood(p, q):
         return p**s * (1 - p) ** (n - s) * q**r * (1 - q) ** (m - r)
 
