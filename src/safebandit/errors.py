@@ -91,11 +91,16 @@ class StoppedError(ConflictError):
 
 
 class BatchError(TrialError):
-    """A batch that was to be written whole, and of which some requests are `refused`, by their numbers from 1."""
+    """A batch that was to be written whole, and of which some requests are `refused`, by their numbers from 1.
+
+    `plain` says how many, and not why.
+    """
 
     def __init__(self, message: str, refused: Mapping[int, TrialError] | None = None) -> None:
-        super().__init__(message)
+        self.plain = message
         self.refused = dict(refused or {})
+        number, first = min(self.refused.items(), default=(0, None), key=lambda each: each[0])
+        super().__init__(message if first is None else f"{message}; number {number}: {first}")
 
 
 class RecordError(SafebanditError):

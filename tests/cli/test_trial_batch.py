@@ -53,6 +53,7 @@ def test_a_bad_row_stops_all_unless_each_is_asked_for(desk):
         ("unit,reward\na,yes\n", "line 2: reward must be a number, got 'yes'"),
         ("unit,reward\na\n", "line 2 of rows.csv has another number of cells"),
         ("unit,unit\na,b\n", 'has the column "unit" twice'),
+        ("unit,reward\na,1_0\n", "line 2: reward must be a number, got '1_0'"),
         ("unit,reward\n", "a batch has 1 to 5000 requests, got 0"),
     ],
 )
@@ -67,3 +68,12 @@ def test_a_unit_or_a_file(desk, command):
     (both, none) = desk("ask", "unit\na\n", "--context", "a=1"), command("trial", "tell", "knee", "a", "--preview")
     assert "--context cannot be used together with --file" in both.err
     assert "--preview cannot be used here; give --preview with --file" in none.err
+
+
+def test_a_column_that_would_mean_two_things_is_refused(desk, command):
+    made = ("--arms", "2", "--alpha", ".3,.2", "--risks", "reward,harm", "--policy", "docb")
+    command("trial", "new", "odd", *made)
+    desk("tell", "unit,reward,harm\na,1,0\n")
+    found = command("trial", "tell", "odd", "--file", "rows.csv")
+    assert (found.status, found.err.count("\n")) == (2, 1)
+    assert 'a number of this trial is named "reward"' in found.err

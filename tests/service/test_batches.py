@@ -1,11 +1,14 @@
 """Batches over HTTP: many units at once, each with the answer that it would have alone."""
 
+import json
+
 import pytest
 
 from safebandit.errors import BatchError
 from safebandit.service.client import Client
 from safebandit.service.guards import BATCH_BYTES, BODY_BYTES
 
+JSON = "application/json"
 UNITS = [f"p {i}" for i in range(8)]
 
 
@@ -92,3 +95,23 @@ def test_the_client_asks_and_tells_for_many(served, trial):
             knee.tell_many([*told(UNITS[:1]), {"unit": "nobody", "reward": 1}])
         answers = knee.tell_many([*told(UNITS[:1]), {"unit": "nobody", "reward": 1}], whole=False)
         assert [each["status"] for each in answers] == [200, 422]
+
+
+def test_a_text_that_no_answer_can_hold_is_refused_like_any_other(served, trial):
+    asked(served, trial, UNITS[:2])
+    requests = [{"unit": UNITS[0], "reward": 1, "risk": 0}, {"unit": UNITS[1], "risk": {"\ud800": 1}}]
+    for whole, status in ((True, 409), (False, 200)):
+        body = json.dumps({"requests": requests, "whole": whole}).encode()
+        found = served.request("POST", f"{trial}/outcomes/batch", content=body, headers={"content-type": JSON})
+        assert (found.status_code, found.json()["answers"][-1]["status"]) == (status, 422)
+
+
+def test_an_operator_is_not_told_by_which_rule_a_trial_has_stopped(served):
+    design = {"arms": ["a", "b"], "alpha": 0.3, "policy": "docb", "units": 1}
+    assert served.post("/v1/trials", {"name": "ended", "design": design}).status_code == 201
+    served.post("/v1/trials/ended/units", {"unit": "1"})
+    served.post("/v1/trials/ended/outcomes", {"unit": "1", "reward": 1, "risk": 0})
+    to = {role: asked(served, "/v1/trials/ended", ["2"], role=role).json() for role in ("operator", "admin")}
+    assert "most units" in to["admin"]["message"]
+    assert "most units" not in json.dumps(to["operator"])
+    assert "selected" not in json.dumps(to["operator"])

@@ -164,3 +164,27 @@ def test_a_picture_has_a_panel_for_each_endpoint():
     figure = sb.analyse(table(), alpha=0.2).plot()
     assert [axis.get_ylabel() for axis in figure.axes] == ["reward", "risk"]
     assert "95 % confidence sequences (mixture, Beta(1, 1))" in figure.get_suptitle()
+
+
+def test_what_nobody_saw_is_claimed_of_no_arm():
+    """Risks of units given up count as harm, and as no evidence of it."""
+    trial = sb.Trial(["a", "b"], alpha=0.3, policy="docb", seed=1, pending_cap=100)
+    for i in range(40):
+        trial.ask(str(i))
+    for unit, arm in trial.pending.items():
+        if arm == "a":
+            trial.tell(unit, reward=1, risk=0)
+        else:
+            trial.give_up(unit, reason="moved away")
+    found = sb.analyse(trial, control="a")
+    of_b = found.estimate("b", "risk")
+    assert (of_b.mean, of_b.e_above < 1.0, of_b.worst[0]) == (1.0, True, 0.0)
+    assert not [claim.what for claim in found.claims if claim.stands and claim.arm == "b" and claim.above]
+    assert any("they count as what speaks against it" in said for said in found.assumptions)
+
+
+def test_a_trial_whose_policy_goes_by_the_context_has_no_mean_of_an_arm():
+    trial = sb.Trial(["a", "b"], alpha=0.3, policy="linear", seed=1, context=["age"])
+    with pytest.raises(sb.TrialError, match="an arm's mean moves with whom it is given to"):
+        sb.analyse(trial)
+    assert sb.analyse(sb.Trial(["a", "b"], alpha=0.3, policy="docb", seed=1, context=["age"])).units == 0

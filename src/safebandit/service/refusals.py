@@ -41,9 +41,12 @@ def status_of(error: SafebanditError) -> int:
 
 def answer(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """The JSON of a problem."""
-    # A text that was sent may hold halves of surrogate pairs, which no answer can.
-    said = message.encode("utf-8", "backslashreplace").decode()
-    return JSONResponse({"error": kind, "message": said}, status, headers)
+    return JSONResponse({"error": kind, "message": sendable(message)}, status, headers)
+
+
+def sendable(message: str) -> str:
+    """A message as an answer can hold it: a text that was sent may have halves of surrogate pairs, which none can."""
+    return message.encode("utf-8", "backslashreplace").decode()
 
 
 def register(app: FastAPI) -> None:

@@ -18,6 +18,7 @@ UNIT, REWARD, RISK = "unit", "reward", "risk"
 def read_askings(path: Path, settings: Settings) -> list[dict[str, Any]]:
     """Units that ask: a column `unit`, and one for each number of the context where the trial has one."""
     context = [each.name for each in ranges_of(settings.context)]
+    _check_names(context)
     rows = _rows(path, [UNIT, *context], needed=[UNIT, *context])
     told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
     return [{"id": row[UNIT], **each} for (_, row), each in zip(rows, told, strict=True)]
@@ -28,6 +29,7 @@ def read_outcomes(path: Path, settings: Settings) -> list[dict[str, Any]]:
     cell that is empty says nothing.
     """
     risks = [RISK] if len(settings.risks) == 1 else list(settings.risks)
+    _check_names(risks)
     rows = _rows(path, [UNIT, REWARD, *risks], needed=[UNIT])
     made = []
     for i, row in rows:
@@ -65,8 +67,16 @@ def _rows(path: Path, known: Sequence[str], *, needed: Sequence[str]) -> list[tu
     return found
 
 
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse a table in which a column would mean two things."""
+    for name in (UNIT, REWARD):
+        if name in names:
+            raise TrialError(f'a number of this trial is named "{name}", as a column of tables is; send one by one')
+
+
 def _number(row: Mapping[str, str], name: str, line: int) -> float:
     try:
-        return float(row[name])
+        # Python would read 4_4 as 44.
+        return float(row[name].replace("_", "?"))
     except ValueError:
         raise TrialError(f"line {line}: {name} must be a number, got {row[name]!r}") from None

@@ -6,15 +6,18 @@ Asked and told again, a batch changes nothing, as each of its requests does not.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from safebandit.errors import BatchError, TrialError
+from safebandit.errors import BadValueError, BatchError, TrialError
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.engine import Engine
 
 # Of one batch.
 MOST_REQUESTS = 5000
+# So long others may wait for a batch: they give up after 15 s.
+LONGEST_SECONDS = 8.0
 # What a request of a batch is answered with: the answer, or why it is refused.
 Answered: TypeAlias = Allocation | Receipt | TrialError
 REQUESTS: dict[str, Callable[..., Allocation | Receipt]] = {
@@ -36,16 +39,25 @@ def carry_out(
     """
     check_size(len(requests))
     answers: list[Answered] = []
+    began = time.monotonic()
     for request in requests:
+        if time.monotonic() - began > LONGEST_SECONDS:
+            late = TrialError(
+                f"a batch may take {LONGEST_SECONDS:g} s, in which others wait, and this one did {len(answers)} of "
+                f"{len(requests)} requests by then; send fewer at a time"
+            )
+            raise BatchError(f"nothing of the batch was written: {late}")
         try:
             answers.append(REQUESTS[kind](engine, actor=actor, **request))
         except TrialError as refusal:
             answers.append(refusal)
+        except BadValueError as problem:
+            # Not refused at the door: what was done so far must not stay.
+            raise BatchError(f"nothing of the batch was written: {problem}") from problem
     refused = {number: answer for number, answer in enumerate(answers, 1) if isinstance(answer, TrialError)}
     if whole and refused:
-        number, first = min(refused.items(), key=lambda each: each[0])
         said = f"{len(refused)} of {len(answers)} requests are refused, so nothing of the batch was written"
-        raise BatchError(f"{said}; number {number}: {first}", refused)
+        raise BatchError(said, refused)
     return answers
 
 

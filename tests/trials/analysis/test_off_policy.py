@@ -90,3 +90,24 @@ def test_bad_requests_are_refused():
         sb.what_if(trial, "tsbu", confidence=95)
     with pytest.raises(TrialError, match="no decision to ask about"):
         sb.what_if(sb.Trial(2, 0.3, "tsbu", seed=1), "docb")
+
+
+def test_a_policy_that_holds_at_times_differs_from_itself_by_nothing():
+    trial = sb.Trial(["a", "b"], alpha=0.3, policy="naive-ts", seed=1, pending_cap=100)
+    for i in range(80):
+        given = trial.ask(str(i))
+        if given.arm is not None:
+            trial.tell(given.id, reward=1, risk=float(i % 4 == 0))
+    found = sb.what_if(trial, "naive-ts")
+    assert found.held > 0.01
+    assert abs(found.outcomes[0].difference) < 1e-6
+
+
+def test_a_policy_that_goes_by_the_context_is_asked_with_it():
+    trial = sb.Trial(["a", "b"], alpha=0.5, policy="tsbu:floor=0.3", seed=1, context=["age"], pending_cap=100)
+    for i in range(30):
+        given = trial.ask(str(i), context=[i % 2])
+        trial.tell(given.id, reward=float((i % 2 == 0) == (given.arm == "a")), risk=0)
+    found = sb.what_if(trial, "linear")
+    assert found.refused is None
+    assert 0.0 < found.shares["a"] < 1.0

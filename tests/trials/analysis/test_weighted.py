@@ -107,3 +107,12 @@ def test_a_table_of_units_lacks_the_chances_of_other_arms(tmp_path):
     (tmp_path / "units.csv").write_text("arm,reward,risk,propensity\na,1,0,0.5\nb,0,0,0.5\n")
     refused = sb.weighted(tmp_path / "units.csv").means[0].refused
     assert refused.startswith("the chance of this arm was not recorded for 2 of 2 units; take the trial or its record")
+
+
+def test_outcomes_that_are_nearly_all_the_same_are_refused():
+    trial = sb.Trial(["a", "b"], alpha=0.5, policy="tsbu:floor=0.3", seed=1, pending_cap=100)
+    for i in range(80):
+        trial.tell(trial.ask(str(i)).id, reward=i % 2, risk=0)
+    found = {(mean.arm, mean.endpoint): mean for mean in sb.weighted(trial).means}
+    assert found["a", "reward"].refused is None
+    assert "nearly all the same (they add up to 0 of" in found["a", "risk"].refused

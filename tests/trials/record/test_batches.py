@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from safebandit.errors import BatchError, ConflictError, TrialError
+from safebandit.trials import batches
 from safebandit.trials.batches import MOST_REQUESTS
 from safebandit.trials.record import Ledger
 from safebandit.trials.record.verification import verify
@@ -120,3 +121,10 @@ def test_the_same_batch_twice_at_once_is_written_once(database):
         assert [each.arm for each in answers[0]] == [each.arm for each in answers[1]]
         assert sum(each.new for answer in answers for each in answer) == len(UNITS)
         assert verify(one, "knee").holds
+
+
+def test_a_batch_that_takes_too_long_is_given_up(knee, monkeypatch):
+    monkeypatch.setattr(batches, "LONGEST_SECONDS", -1.0)
+    with refused("a batch may take -1 s, in which others wait, and this one did 0 of 12 requests", BatchError):
+        knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
+    assert bodies(knee) == []

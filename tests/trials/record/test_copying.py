@@ -98,4 +98,9 @@ def test_a_file_that_is_no_backup_is_refused(tmp_path):
     (tmp_path / "text.db").write_text("not a database")
     with pytest.raises(RecordError):
         restore(tmp_path / "text.db", str(tmp_path / "new.db"))
+    (tmp_path / "empty.db").touch()
+    with refused("or it is empty", RecordError):
+        restore(tmp_path / "empty.db", str(tmp_path / "new.db"))
+    with refused("does not exist; make it first", RecordError):
+        restore(tmp_path / "text.db", str(tmp_path / "none" / "new.db"))
     assert not (tmp_path / "new.db").exists()

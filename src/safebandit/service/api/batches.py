@@ -15,7 +15,7 @@ from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.api.writing import read_ahead, write
 from safebandit.service.guards import BATCH
 from safebandit.service.keys import Key
-from safebandit.service.refusals import status_of
+from safebandit.service.refusals import sendable, status_of
 from safebandit.trials.answers import Allocation
 from safebandit.trials.batches import Answered, carry_out
 from safebandit.trials.concealment import without_numbers
@@ -85,22 +85,22 @@ async def _answer(
         found: list[Answered] = await write(request, trial, work)
     except BatchError as refusal:
         response.status_code = 409
-        return BatchAnswer(written=False, error="BatchError", message=str(refusal), answers=_refusals(refusal, key))
+        refused = [_one(number, problem, key) for number, problem in refusal.refused.items()]
+        # What the first one says to this key, which may not read all that it says to others.
+        first = f"; number {refused[0].number}: {refused[0].message}" if refused else ""
+        return BatchAnswer(written=False, error="BatchError", message=f"{refusal.plain}{first}", answers=refused)
     for answer in found:
         if isinstance(answer, Allocation) and answer.new:
             request.app.state.metrics.decided(trial, answer.kind)
     return BatchAnswer(written=True, answers=[_one(n, each, key) for n, each in enumerate(found, 1)])
 
 
-def _refusals(refusal: BatchError, key: Key) -> list[AnswerInBatch]:
-    return [_one(number, problem, key) for number, problem in refusal.refused.items()]
-
-
 def _one(number: int, answer: Answered, key: Key) -> AnswerInBatch:
     reads = key.may("read")
     if isinstance(answer, TrialError):
         said = answer.plain if isinstance(answer, StoppedError) and not reads else str(answer)
-        return AnswerInBatch(number=number, status=status_of(answer), error=type(answer).__name__, message=said)
+        kind = type(answer).__name__
+        return AnswerInBatch(number=number, status=status_of(answer), error=kind, message=sendable(said))
     if isinstance(answer, Allocation):
         shown = answer if reads else answer._replace(why=without_numbers(answer.why))
         given = answers.AllocationAnswer.model_validate(shown)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safebandit.core.arms import Counts, Numbers
+from safebandit.errors import TrialError
 from safebandit.trials.analysis import words
 from safebandit.trials.analysis.corrected import Corrected
 from safebandit.trials.analysis.corrected_trial import correct_trial
 from safebandit.trials.analysis.evidence import Claim, judged, larger_evidence, limit_evidence
 from safebandit.trials.analysis.paths import Path, Sequence, difference_path, mean_path, read_sequence
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
+from safebandit.trials.recounting import HARM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,6 +170,11 @@ def analyse(
     """
     said = {"alpha": alpha, "lost": lost}
     units = read_units(source, name, chances=False, **said)
+    if units.by_context:
+        raise TrialError(
+            "this policy gives arms by the unit's context, so that an arm's mean moves with whom it is given to, and "
+            "no sequence holds for it; take safebandit trial weighted, or export the units for a model of your own"
+        )
     place = read_control(units, control)
     if planned is None and kind == "mixture" and units.planned is not None:
         planned = -(-units.planned // len(units.arms))
@@ -195,9 +202,14 @@ def _named(units: AnalysedUnits, j: int) -> str:
     return "risk" if len(units.risks) == 1 else units.risks[j - 1]
 
 
-def _told(units: AnalysedUnits, k: int, j: int) -> tuple[Numbers, Counts]:
-    """The known outcomes of an arm, in the order in which they were told, and when that was."""
+def _told(units: AnalysedUnits, k: int, j: int, unseen: float = HARM) -> tuple[Numbers, Counts]:
+    """The known outcomes of an arm, in the order in which they were told, and when that was.
+
+    Risks that nobody saw, of units given up, count as `unseen` where they count: as what speaks against a claim.
+    """
     column, told = (units.reward if j == 0 else units.risk[:, j - 1]), units.told[:, j]
+    if j > 0 and units.unseen is not None and units.lost == "harm":
+        column = np.where(units.unseen[:, j - 1], unseen, column)
     rows = np.flatnonzero((units.arm == k) & ~np.isnan(column))
     rows = rows[np.argsort(told[rows], kind="stable")]
     return column[rows], told[rows]
@@ -208,16 +220,19 @@ def _estimate(units: AnalysedUnits, k: int, j: int, values: Numbers, sequence: S
     given = int((units.arm == k).sum())
     missing = given - len(values)
     low, high = path.ends
-    # Whatever is not known could be 0 or 1: all units are counted, at both extremes.
-    total = float(values.sum())
-    worst = min(low, sequence.bounds(given, total)[0]), max(high, sequence.bounds(given, total + missing)[1])
+    # Whatever nobody saw could be 0 or 1: all units are counted, at both extremes.
+    least, most = float(_told(units, k, j, 0.0)[0].sum()), float(values.sum()) + missing
+    worst = min(low, sequence.bounds(given, least)[0]), max(high, sequence.bounds(given, most)[1])
     limit = None if j == 0 or np.isnan(units.limits[j - 1]) else float(units.limits[j - 1])
-    above, below = (None, None) if limit is None else limit_evidence(values, limit, sequence.kind)
+    above, below = None, None
+    if limit is not None:
+        above = limit_evidence(_told(units, k, j, 0.0)[0], limit, sequence.kind)[0]
+        below = limit_evidence(values, limit, sequence.kind)[1]
     lost = int((units.given_up & (units.arm == k)).sum())
     mean = float(values.mean()) if len(values) else None
     return Estimate(
         units.arms[k], _named(units, j), given, len(values), missing, lost, mean, (low, high),
-        worst if missing else (low, high), limit, above, below, path,
+        worst if missing or least < values.sum() else (low, high), limit, above, below, path,
     )  # fmt: skip
 
 
@@ -232,7 +247,8 @@ def _compared(
         difference = float(values.mean() - others.mean()) if len(values) and len(others) else None
         yield Comparison(
             units.arms[k], units.arms[control], _named(units, j), difference, path.ends,
-            larger_evidence(values, others), larger_evidence(others, values), path,
+            larger_evidence(_told(units, k, j, 0.0)[0], others),
+            larger_evidence(_told(units, control, j, 0.0)[0], values), path,
         )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from safebandit.core.arms import Numbers
 from safebandit.core.importance import Points, bounds, estimate
+from safebandit.core.naming import read_number
 from safebandit.errors import TrialError
 from safebandit.trials.allocator import ESTIMATED
 from safebandit.trials.analysis.units import AnalysedUnits, from_record, from_trial
@@ -117,6 +118,7 @@ def what_if(source: Any, policy: Any, name: str | None = None, *, confidence: fl
     The source is a `Trial`, or a record with the name of a trial: its log is needed. See the module for what is
     estimated. It is refused where the other policy has a chance for an arm that had none in the trial.
     """
+    confidence = float(read_number("confidence", confidence, float, TrialError))
     if not 0.0 < confidence < 1.0:
         raise TrialError(f"confidence must lie between 0 and 1, got {confidence:g}")
     units, events, settings = _read(source, name)
@@ -124,7 +126,7 @@ def what_if(source: Any, policy: Any, name: str | None = None, *, confidence: fl
         raise TrialError(f'no unit of trial "{units.name}" was given an arm yet: there is no decision to ask about')
     asked = ask_other(units.name, events, policy, units.arms)
     chances = units.chances / units.chances.sum(axis=1, keepdims=True)
-    refused = _refusal(units, asked.chances, chances)
+    refused = _refusal(units, asked.chances, chances) or _refused_holds(units, asked.held)
     outcomes: tuple[Outcome, ...] = ()
     if refused is None:
         outcomes = tuple(_outcomes(units, asked.chances, chances, confidence))
@@ -173,11 +175,14 @@ def ask_other(name: str, events: Iterable[Event], policy: Any, arms: Sequence[st
         if state is None:
             state = TrialState(name, Settings.from_dict(content["settings"]))
         if event.kind == "asked":
-            found[content["unit"]] = _ask(state, places)
+            found[content["unit"]] = _ask(state, places, content.get("context"))
         state.do(event.number, event.kind, content, store)
     kept = [found[unit.id] for unit in sorted(store.units(), key=lambda unit: unit.round) if unit.voided_at is None]
     chances, risky, estimated, held = zip(*kept, strict=True)
-    return _Asked(np.array(chances), np.array(risky), np.array(estimated), np.array(held))
+    given = 1.0 - np.array(held)
+    # Of both policies the chances are those of the arms, given that one is given: a held unit is nobody's.
+    shares = np.array(chances) / np.where(given > NEGLIGIBLE, given, 1.0)[:, None]
+    return _Asked(shares, np.array(risky), np.array(estimated), np.array(held))
 
 
 def _by_other(settings: Settings, policy: Any) -> Settings:
@@ -189,11 +194,12 @@ def _by_other(settings: Settings, policy: Any) -> Settings:
     return replace(settings, policy=text).checked() if settings.design is None else settings.amended(policy=text)
 
 
-def _ask(state: TrialState, places: dict[str, int]) -> tuple[Numbers, NDArray[np.bool_], bool, float]:
+def _ask(state: TrialState, places: dict[str, int], context: Any) -> tuple[Numbers, NDArray[np.bool_], bool, float]:
     allocator = state.allocator
     own = [places[arm] for arm in allocator.arms]
     chances, risky = np.zeros(len(places)), np.zeros(len(places), bool)
-    told = allocator.chances(state.round, state.decisions + 1)
+    seen_with = state.settings.scaled(() if context is None else state.settings.read_context("a unit", context))
+    told = allocator.chances(state.round, state.decisions + 1, context=seen_with)
     chances[own] = [chance if chance > NEGLIGIBLE else 0.0 for chance in told.arms]
     seen = allocator.memory.quantities[0, :, 1:]
     risky[own] = ((seen["plays"] > 0) & (seen["mean"] > np.array(allocator.limits))).any(axis=1)
@@ -202,6 +208,13 @@ def _ask(state: TrialState, places: dict[str, int]) -> tuple[Numbers, NDArray[np
 
 def _shares(units: AnalysedUnits, chances: Numbers) -> dict[str, float]:
     return dict(zip(units.arms, chances.mean(axis=0).tolist(), strict=True))
+
+
+def _refused_holds(units: AnalysedUnits, held: Numbers) -> str | None:
+    never = int((held > 1.0 - NEGLIGIBLE).sum())
+    if not never:
+        return None
+    return f"it would have given no arm to {never:,} of {units.size:,} units: what they would have had is nothing here"
 
 
 def _refusal(units: AnalysedUnits, other: Numbers, chances: Numbers) -> str | None:
@@ -235,7 +248,7 @@ def _assumptions(units: AnalysedUnits, asked: _Asked) -> Iterator[str]:
         "trial of its own would have given, which would have seen other data"
     )
     yield "units come from one population, and which arm a unit is given does not change the outcomes of others"
-    yield "decisions that gave no arm are not asked about; a unit that it would give none has neither reward nor harm"
+    yield "decisions that gave no arm are not asked about; chances of both policies are those where an arm is given"
     for estimated, whose in ((~units.exact, "recorded chances"), (asked.estimated, "chances of the other policy")):
         if estimated.any():
             yield f"{whose} of {int(estimated.sum()):,} units are estimated from 1,000 draws, not exact"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
+from safebandit.core.policies import policy_from_text
 from safebandit.errors import TrialError, suggest
 from safebandit.names import find_name
 from safebandit.problems.cells import are_missing, read_numbers
@@ -45,7 +46,8 @@ class AnalysedUnits:
     is not. A correction changes the value and not its place. `limits` are those in force now, NaN where none is known.
 
     `chances` has the recorded chance of every arm for every unit, NaN where none was recorded, and `exact` whether
-    they are exact, or integrated, not estimated by draws.
+    they are exact, or integrated, not estimated by draws. `unseen` (a column for each risk) says which risks nobody
+    saw, of units that were given up, and `by_context` whether the policy gives arms by the unit's context.
     """
 
     name: str
@@ -64,6 +66,8 @@ class AnalysedUnits:
     lost: str = "harm"
     planned: int | None = None
     in_order: bool = True
+    unseen: Flags | None = None
+    by_context: bool = False
 
     @property
     def size(self) -> int:
@@ -147,9 +151,9 @@ def _from_table(name: str, settings: Settings, table: UnitTable, asked: Iterable
     known = ~np.isnan(values)
     told = np.where(known, table.told_at[order].reshape(shape), 0)
     given_up = table.lost_at[order] > 0
+    counted = given_up[:, None] & ~known
+    counted[:, 0] = False
     if settings.lost == "harm":
-        counted = given_up[:, None] & ~known
-        counted[:, 0] = False
         values[counted] = HARM
         told = np.where(counted, table.lost_at[order][:, None], told)
     chances, exact = _no_chances(len(order), len(settings.arms))
@@ -160,7 +164,12 @@ def _from_table(name: str, settings: Settings, table: UnitTable, asked: Iterable
         name, settings.arms, settings.risks, settings.limits, None if design is None else design.control,
         settings.rewarded, places[table.arms[order]], values[:, 0], values[:, 1:], told, given_up, chances, exact,
         settings.lost, None if design is None else design.units,
+        unseen=counted[:, 1:], by_context=_by_context(settings),
     )  # fmt: skip
+
+
+def _by_context(settings: Settings) -> bool:
+    return bool(settings.context) and bool(getattr(policy_from_text(settings.policy), "by_features", False))
 
 
 def _no_chances(units: int, arms: int) -> tuple[Numbers, Flags]:
@@ -217,8 +226,9 @@ def _from_columns(
     order = order[_numbers(table, "void")[order] != 1.0]
     values = np.column_stack([_numbers(table, column) for column in ("reward", *columns)])[order]
     given_up = _numbers(table, "given_up")[order] == 1.0
+    unseen = given_up[:, None] & np.isnan(values[:, 1:])
     if lost == "harm":
-        values[:, 1:][given_up[:, None] & np.isnan(values[:, 1:])] = HARM
+        values[:, 1:][unseen] = HARM
     told = np.where(np.isnan(values), 0, np.arange(1, len(order) + 1)[:, None])
     given = np.array([place[names[row]] for row in order], np.int64)
     chances, exact = _no_chances(len(order), len(arms))
@@ -227,7 +237,7 @@ def _from_columns(
     limits = (np.nan,) * len(risks) if alpha is None else read_limits(alpha, len(risks), TrialError)
     return AnalysedUnits(
         named, arms, risks, limits, control, "reward" in table.rows, given, values[:, 0], values[:, 1:], told,
-        given_up, chances, exact, lost, None, False,
+        given_up, chances, exact, lost, None, False, unseen,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
+from safebandit.core.naming import read_number
 from safebandit.errors import TrialError
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
 
@@ -34,6 +35,8 @@ KIND = "asymptotic normal interval"
 MOST_MISSING = 0.05
 # With fewer known outcomes of an arm a normal law is not near.
 FEWEST = 20
+# Known outcomes of an arm that are 1, and that are 0, at least.
+FEWEST_OF_EACH = 10
 
 
 class Estimated(NamedTuple):
@@ -117,6 +120,7 @@ def weighted(
     was below `least` for any unit: weights would be larger than 1 / least, and an arm that once had no chance may have
     lost it because of its outcomes.
     """
+    confidence = float(read_number("confidence", confidence, float, TrialError))
     if not 0.0 < confidence < 1.0:
         raise TrialError(f"confidence must lie between 0 and 1, got {confidence:g}")
     if not 0.0 < least < 1.0:
@@ -175,7 +179,7 @@ def _estimate(units: AnalysedUnits, k: int, j: int, least: float) -> _Found:
     known = ~np.isnan(values)
     missing, plays = int((~known).sum()), int((known & given).sum())
     smallest = None if np.isnan(chance).any() else float(chance.min())
-    refused = _refusal(units, chance, missing, plays, least)
+    refused = _refusal(units, chance, missing, plays, least) or _too_alike(values[known & given])
     if refused is not None:
         return _Found(plays, missing, smallest, None, None, refused)
     values, given, chance = values[known], given[known], chance[known]
@@ -206,6 +210,17 @@ def _refusal(units: AnalysedUnits, chance: Numbers, missing: int, plays: int, le
             "known may differ from those that are not; wait for more outcomes"
         )
     return f"it is known of {plays} units of this arm, at least {FEWEST} are needed" if plays < FEWEST else None
+
+
+def _too_alike(values: Numbers) -> str | None:
+    """Why outcomes that are nearly all the same are refused: a normal interval for them is far too narrow."""
+    ones, zeros = float(values.sum()), float(len(values) - values.sum())
+    if min(ones, zeros) >= FEWEST_OF_EACH:
+        return None
+    return (
+        f"its outcomes are nearly all the same (they add up to {ones:g} of {len(values)}), and a normal interval would "
+        f"be far too narrow: at least {FEWEST_OF_EACH} of each are needed; take the sequences of an analysis"
+    )
 
 
 def _half_width(error: float, confidence: float) -> float:

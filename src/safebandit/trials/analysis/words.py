@@ -103,7 +103,7 @@ def assumptions(
         )
     yield (
         f"Each interval is a {100 * kind.confidence:g} % confidence sequence ({kind.words}), the intersection over all "
-        "looks: it holds at all looks at once, each interval by itself; kind and plan were chosen before any data."
+        "looks: it holds at all looks at once, each interval by itself, if kind and plan were chosen before any data."
     )
     if compared:
         how = (
@@ -124,6 +124,8 @@ def _missing(units: AnalysedUnits, estimates: Sequence[Estimate]) -> Iterator[st
     if lost:
         fate = "count as harm" if units.lost == "harm" else "are left out"
         yield f"{_count(lost, 'unit')} given up: risks of them that nobody saw {fate}, rewards are left out."
+        if units.lost == "harm":
+            yield "In what is claimed, and in the interval whatever they are, they count as what speaks against it."
     if missing:
         yield (
             f"{_count(missing, 'outcome')} not known: left out of means, sequences and e-values; beside them stands "

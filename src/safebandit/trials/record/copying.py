@@ -58,9 +58,11 @@ def back_up(database: str, file: Path, *, progress: Callable[[int, int], None] |
 
 def restore(file: Path, database: str, *, progress: Callable[[int, int], None] | None = None) -> None:
     """Copy a backup into a database that has nothing yet, all or nothing."""
-    if not file.is_file():
-        raise RecordError(f'there is no backup "{file}"')
+    if not file.is_file() or file.stat().st_size == 0:
+        raise RecordError(f'there is no backup "{file}", or it is empty')
     url = read_url(database)
+    if url.drivername == "sqlite" and not Path(str(url.database)).parent.is_dir():
+        raise RecordError(f'the folder of "{url.database}" does not exist; make it first')
     if url.drivername == "sqlite" and Path(str(url.database)).exists():
         raise RecordError(f'the database "{url.database}" exists already; restore into one that does not')
     with Ledger(file, create=False) as source:

@@ -222,6 +222,7 @@ def _bring_up_to_date(engine: sa.Engine, found: str | None) -> None:
         )
     from alembic import command
     from alembic.config import Config
+    from alembic.util.exc import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
@@ -230,7 +231,7 @@ def _bring_up_to_date(engine: sa.Engine, found: str | None) -> None:
             config.attributes["connection"] = connection
             with _as_long_as_it_takes(connection):
                 command.upgrade(config, REVISION)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+    except (CommandError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise DamagedError(
             f"the database of version {found} is damaged: what it keeps beside its logs cannot be read ({problem}), so "
             f"it was not brought to version {REVISION}; take a copy that holds"
