@@ -1,5 +1,8 @@
 """Backups: what is copied, out of either database and into either, verifies and goes on as the original."""
 
+import contextlib
+import sqlite3
+
 import pytest
 import sqlalchemy as sa
 
@@ -104,3 +107,13 @@ def test_a_file_that_is_no_backup_is_refused(tmp_path):
     with refused("does not exist; make it first", RecordError):
         restore(tmp_path / "text.db", str(tmp_path / "none" / "new.db"))
     assert not (tmp_path / "new.db").exists()
+
+
+def test_a_file_of_another_program_is_left_alone(tmp_path):
+    path = tmp_path / "other.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE accounts (id INTEGER)")
+    with refused('tables of another program ("accounts")', RecordError):
+        Ledger(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("accounts",)]

@@ -209,6 +209,9 @@ def version_of(engine: sa.Engine) -> str | None:
     with engine.connect().execution_options(reading=True) as connection:
         exists = sa.inspect(connection).has_table("alembic_version")
         found = connection.scalar(sa.text("SELECT version_num FROM alembic_version")) if exists else None
+        others = [] if exists or connection.dialect.name != "sqlite" else sa.inspect(connection).get_table_names()
+    if others:
+        raise RecordError(f'the file has tables of another program ("{others[0]}") and no trials; name another one')
     if found is not None and found > REVISION:
         raise RecordError(f"the database has version {found}, this safebandit knows {REVISION}; install a newer one")
     return None if found is None else str(found)
