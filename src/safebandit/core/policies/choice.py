@@ -9,7 +9,7 @@ from safebandit.core.arms import CHANCE, PERMISSIBLE, RISKS, Seen, State, at, qu
 from safebandit.core.dispatch import inlined, piece, rare
 from safebandit.core.indices.interface import lower, permits, width
 from safebandit.core.policies.interface import HOLD, WAIT
-from safebandit.core.streams import uniform, wins_tie
+from safebandit.core.streams import Stream, uniform, wins_tie
 
 # How `when_none` is written for compiled code; an arm stands for itself, from 0, and any other number for "hold".
 LEAST_RISKY = -1
@@ -106,6 +106,25 @@ def is_permissible(index: Any, state: State, k: int, t: int, lasting: bool) -> b
     return every
 
 
+@inlined
+def larger_excess(most: float, excess: float) -> float:
+    """The larger of two excesses of a risk above its limit. NaN stays: an arm whose index cannot be computed is not the
+    least risky one.
+    """
+    return excess if excess > most or math.isnan(excess) else most
+
+
+@inlined
+def least_so_far(found: tuple[int, float, int], k: int, excess: float, stream: Stream) -> tuple[int, float, int]:
+    """The arm of the least excess so far, that excess, and how many arms share it, after arm k; ties at random."""
+    choice, least, ties = found
+    if excess < least:
+        return k, excess, 1
+    if excess == least:
+        return (k if wins_tie(ties + 1, stream) else choice), least, ties + 1
+    return found
+
+
 @rare
 def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
@@ -115,22 +134,15 @@ def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) 
         return rule if at(state.arms, rule).available else WAIT
     if rule != LEAST_RISKY:
         return HOLD
-    choice, least, ties, waiting = HOLD, math.inf, 0, False
+    found, waiting = (HOLD, math.inf, 0), False
     for k in range(state.size):
         most = -math.inf
         for j in range(1, 1 + state.risks):
             risk = quantity(state, k, j)
             clock = asked_round(safety, risk, t, state.risks, lasting)
-            excess = lower(safety, risk, clock, risk.limit, state.stream) - risk.limit
-            # NaN stays: an arm whose index cannot be computed is not the least risky one.
-            if excess > most or math.isnan(excess):
-                most = excess
-        if not at(state.arms, k).available:
+            most = larger_excess(most, lower(safety, risk, clock, risk.limit, state.stream) - risk.limit)
+        if at(state.arms, k).available:
+            found = least_so_far(found, k, most, state.stream)
+        else:
             waiting = True
-        elif most < least:
-            choice, least, ties = k, most, 1
-        elif most == least:
-            ties += 1
-            if wins_tie(ties, state.stream):
-                choice = k
-    return WAIT if choice == HOLD and waiting else choice
+    return WAIT if found[0] == HOLD and waiting else found[0]

@@ -16,11 +16,11 @@ import numpy as np
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Features, Sizes, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece, rare
 from safebandit.core.naming import read_number
-from safebandit.core.policies.choice import LEAST_RISKY, largest_written
+from safebandit.core.policies.choice import LEAST_RISKY, larger_excess, largest_written, least_so_far
 from safebandit.core.policies.interface import HOLD, WAIT, Setup
 from safebandit.core.policies.words import Decision
 from safebandit.core.ridge import add_outcome, predicted, ridge_place, ridge_size, spread, start_ridge
-from safebandit.core.streams import normal, wins_tie
+from safebandit.core.streams import normal
 from safebandit.errors import PolicyError
 
 # Where an arm is asked for and there is none.
@@ -190,20 +190,13 @@ def _least_risky(when_none: int, state: State) -> int:
         return when_none if at(state.arms, when_none).available else WAIT
     if when_none != LEAST_RISKY:
         return HOLD
-    choice, least, ties, waiting = HOLD, math.inf, 0, False
+    found, waiting = (HOLD, math.inf, 0), False
     for k in range(state.size):
         most = -math.inf
         for j in range(1, 1 + state.risks):
-            excess = written(state, k, RISKS + j - 1) - quantity(state, k, j).limit
-            # NaN stays: an arm whose index cannot be computed is not the least risky one.
-            if excess > most or math.isnan(excess):
-                most = excess
-        if not at(state.arms, k).available:
+            most = larger_excess(most, written(state, k, RISKS + j - 1) - quantity(state, k, j).limit)
+        if at(state.arms, k).available:
+            found = least_so_far(found, k, most, state.stream)
+        else:
             waiting = True
-        elif most < least:
-            choice, least, ties = k, most, 1
-        elif most == least:
-            ties += 1
-            if wins_tie(ties, state.stream):
-                choice = k
-    return WAIT if choice == HOLD and waiting else choice
+    return WAIT if found[0] == HOLD and waiting else found[0]
