@@ -12,6 +12,7 @@ from fastapi.staticfiles import StaticFiles
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
 from safebandit.service.api import batches, keyring, probes, reading, writing
+from safebandit.service.api.quick import QuickPaths
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
@@ -66,6 +67,7 @@ def create_app(
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
+    app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])
     app.add_middleware(BodyLimit, most=most_bytes)
     app.add_middleware(Watch, metrics=metrics)
     return app
