@@ -38,7 +38,7 @@ async def write(
     answer = scribe.write(trial, work, units)
     metrics.waiting(scribe.waiting)
     try:
-        return await asyncio.wrap_future(answer)
+        return await request.app.state.delivery.wait(answer)
     finally:
         metrics.waiting(scribe.waiting)
 
