@@ -1,4 +1,4 @@
-"""Answers of the thread that writes, brought to the loop: all that are ready at once by one call, not each by its own."""
+"""Answers of the thread that writes, brought to the loop: all that are ready together, by one call."""
 
 from __future__ import annotations
 

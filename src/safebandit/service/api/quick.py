@@ -1,8 +1,8 @@
 """The short way to the paths that are asked most: what the framework does for any path is done here for these alone.
 
-The routes stay what they are, and stand in the OpenAPI document. A request that is as it should be is read, checked and
-answered by the parts of its own route: its model, the check of its key, its function, the model of its answer. Any other
-is passed on to the route itself, which says what is wrong with it.
+The routes stay what they are, and stand in the OpenAPI document. A request that is as it should be is answered by the
+parts of its own route: its model, the check of its key, its function, the model of its answer. Any other is passed on
+to the route itself, which says what is wrong with it.
 """
 
 from __future__ import annotations

@@ -59,13 +59,13 @@ class DatabaseStore:
 
     def expect(self, ids: Iterable[str]) -> None:
         """Read these units at once, for requests that follow; what is wrong with one is said when it is asked for."""
-        wanted = list(dict.fromkeys(id for id in ids if id not in self._found))
+        wanted = list(dict.fromkeys(unit for unit in ids if unit not in self._found))
         if not wanted:
             return
         for row in rows.find_units(self._connection, self._trial, wanted):
             with contextlib.suppress(DamagedError):
                 self._found[row.id] = _read_unit(row)
-        new = [id for id in wanted if id not in self._found]
+        new = [unit for unit in wanted if unit not in self._found]
         if new:
             self._absent.update(set(new) - rows.find_asked(self._connection, self._trial, new))
 

@@ -118,6 +118,6 @@ class Transaction:
 
 def _spelled(ids: Iterable[str | int]) -> Iterator[str]:
     """Those of these ids that a unit can have; the others are refused where they are asked for."""
-    for id in ids:
+    for typed in ids:
         with contextlib.suppress(TrialError):
-            yield read_unit_id(id)
+            yield read_unit_id(typed)
