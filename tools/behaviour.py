@@ -205,15 +205,14 @@ def wanted() -> Iterator[tuple[str, str, Path]]:
 
 def save_small(figure: Figure, path: Path) -> None:
     """Write a figure as SVG alone, at two thirds of the size of those in reports."""
-    from matplotlib import pyplot as plt
+    import matplotlib
 
     from safebandit.pictures import STYLE
 
     width, height = figure.get_size_inches()
     figure.set_size_inches((0.68 * width, 0.72 * height))
-    with plt.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE):
         figure.savefig(path, format="svg", metadata={"Date": None})
-    plt.close(figure)
 
 
 def main() -> None:
