@@ -48,6 +48,13 @@ NEEDS = {
     ("POST", "/v1/keys"): "keys",
     ("DELETE", "/v1/keys/{id}"): "keys",
     ("POST", "/v1/keys/{id}/rotation"): "keys",
+    ("GET", "/v1/me"): "list",
+    ("GET", "/v1/projects"): "list",
+    ("POST", "/v1/projects"): "projects",
+    ("GET", "/v1/people"): "keys",
+    ("POST", "/v1/people"): "keys",
+    ("POST", "/v1/people/{id}/roles"): "keys",
+    ("DELETE", "/v1/people/{id}"): "projects",
 }
 # Pages for people, held to the same rules by tests of their own.
 PAGES = {
@@ -122,6 +129,9 @@ def body_of(method: str, path: str) -> dict | None:
         **{change: {"reason": "x"} for change in ("pause", "resume", "close")},
         "keys": {"name": "x", "role": "viewer"},
         "rotation": {"overlap_hours": 1},
+        "people": {"name": "x", "roles": {"default": "viewer"}},
+        "roles": {"roles": {"default": "viewer"}},
+        "projects": {"name": "other"},
     }[path.rpartition("/")[2]]
 
 

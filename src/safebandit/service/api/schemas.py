@@ -188,6 +188,33 @@ class StatusChange(Body):
     reason: Reason
 
 
+class NewProject(Body):
+    """A project to be made."""
+
+    name: Annotated[str, Field(pattern=PROJECT, examples=["oncology"])]
+    title: Annotated[str, Field(max_length=200, examples=["Trials of the oncology desk"])] = ""
+
+
+RolesByProject = Annotated[dict[str, Role], Field(max_length=1000, examples=[{"oncology": "operator"}])]
+
+
+class NewPerson(Body):
+    """A person to be invited."""
+
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH, examples=["Ada Lovelace"])]
+    email: Annotated[
+        str | None,
+        Field(max_length=200, examples=["ada@example.org"], description="As the identity provider has verified it."),
+    ] = None
+    roles: RolesByProject = {}
+
+
+class GivenRoles(Body):
+    """Roles of a person by project; null takes one."""
+
+    roles: Annotated[dict[str, Role | None], Field(max_length=1000, examples=[{"oncology": "viewer", "knee": None}])]
+
+
 class Rotation(Body):
     """How long the secret before works yet."""
 
@@ -202,5 +229,9 @@ class NewKey(Body):
     roles: Annotated[
         dict[str, Role] | None,
         Field(max_length=1000, examples=[{"oncology": "viewer"}], description='By project; "*" is the installation.'),
+    ] = None
+    person: Annotated[
+        str | None,
+        Field(pattern="^[0-9a-f]{16}$", description="Whose it is; without roles it has theirs. Nothing: a service's."),
     ] = None
     days: Annotated[float | None, Field(gt=0, le=36500, allow_inf_nan=False, examples=[30])] = None
