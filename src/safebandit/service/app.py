@@ -11,7 +11,7 @@ from fastapi.staticfiles import StaticFiles
 
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
-from safebandit.service.api import batches, keyring, members, probes, reading, writing
+from safebandit.service.api import batches, keyring, members, probes, proposals, reading, writing
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
@@ -65,7 +65,7 @@ def create_app(
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
-    for each in (writing, batches, reading, keyring, members, probes, routes):
+    for each in (writing, batches, reading, proposals, keyring, members, probes, routes):
         app.include_router(each.router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.

@@ -352,6 +352,16 @@ class KeyAnswer(Answer):
     old_until: Annotated[str | None, Field(description="Until when the secret before its last rotation works.")]
 
 
+class ProposalAnswer(Answer):
+    """What waits for a second person."""
+
+    proposal: Annotated[int, Field(description="Its number: that of its event.")]
+    request: Annotated[str, Field(examples=["amend"])]
+    gives: Annotated[dict[str, Any], Field(description="What would be written, exactly.")]
+    person: Annotated[str, Field(description="Who proposed it, and so cannot approve it.")]
+    expires: str
+
+
 class CallerAnswer(Answer):
     """Who asks: a key, or a person who signed in."""
 

@@ -9,11 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from safebandit.service.keys import NAME_LENGTH
 from safebandit.trials import texts
+from safebandit.trials.approval import HOURS, MOST_HOURS
 from safebandit.trials.batches import MOST_REQUESTS
 
 NAME = f"^{texts.NAME}$"
 PROJECT = f"^{texts.PROJECT}$"
 Role = Literal["admin", "operator", "viewer", "auditor"]
+Request = Literal["amend", "correct", "unseal"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
@@ -71,6 +73,9 @@ class NewTrial(Body):
         list[list[Finite]] | dict[str, list[Finite]] | None,
         Field(max_length=1000, description="A row of numbers for each arm, in order or by name."),
     ] = None
+    second_person: Annotated[
+        list[Request], Field(max_length=3, examples=[["amend", "correct"]], description="What nobody may do alone.")
+    ] = []
 
 
 class Question(Body):
@@ -180,6 +185,25 @@ class Amendment(Body):
         dict[str, Any] | None,
         Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
     ] = None
+    second_person: Annotated[list[Request] | None, Field(max_length=3)] = None
+
+
+class Unsealing(Body):
+    """What is to be read before the end."""
+
+    what: Annotated[
+        Literal["stream", "sums"], Field(description="Seed and random stream, or sums that are shown late.")
+    ]
+    reason: Reason
+
+
+class Proposal(Body):
+    """One thing that needs a second person, and for how many hours they may approve it."""
+
+    amend: Amendment | None = None
+    correct: Correction | None = None
+    unseal: Unsealing | None = None
+    hours: Annotated[float, Field(gt=0, le=MOST_HOURS, allow_inf_nan=False, examples=[48])] = HOURS
 
 
 class StatusChange(Body):
