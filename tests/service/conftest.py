@@ -53,10 +53,11 @@ PLAIN = Network()
 
 @contextlib.contextmanager
 def serving(
-    database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay=0, network=PLAIN
+    database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay=0, network=PLAIN,
+    identity=None,
 ):  # fmt: skip
     """Serve a database from this process."""
-    app = create_app(str(database), rates=rates, viewer_delay=viewer_delay)
+    app = create_app(str(database), rates=rates, viewer_delay=viewer_delay, identity=identity)
     listener = socket.create_server(("127.0.0.1", 0))
     server = make_server(app, limits or ConnectionLimits(), network)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -15,8 +15,10 @@ from safebandit.service.api import batches, keyring, members, probes, proposals,
 from safebandit.service.api.quick import QuickPaths
 from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
-from safebandit.service.keys import Keys
+from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.metrics import Metrics
+from safebandit.service.oidc.provider import Provider
+from safebandit.service.oidc.settings import OidcSettings
 from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
 from safebandit.service.people import People
@@ -29,11 +31,18 @@ from safebandit.version import __version__
 
 
 def create_app(
-    database: str, *, rates: RateLimits | None = None, viewer_delay: int = 0, pool: int = POOL
-) -> FastAPI:  # fmt: skip
+    database: str,
+    *,
+    rates: RateLimits | None = None,
+    viewer_delay: int = 0,
+    pool: int = POOL,
+    sessions: SessionLimits | None = None,
+    identity: OidcSettings | None = None,
+) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
-    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL.
+    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL. People
+    sign in by the provider `identity`, if there is one.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
@@ -41,9 +50,10 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database, pool=pool) as ledger:
-            app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger, sessions), Scribe(ledger)
             app.state.people = People(ledger, app.state.keys)
             app.state.delivery = Delivery(asyncio.get_running_loop())
+            app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
             app.state.readiness = probes.Readiness(ledger)
