@@ -23,6 +23,7 @@ from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.serve import serve
 from safebandit.cli.simulate import simulate
 from safebandit.cli.trial import trial_app
+from safebandit.cli.validate import validate
 from safebandit.errors import DamagedError, SafebanditError
 from safebandit.version import __version__
 
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 for command in (
     simulate, show, extend, rerun, recommend, identify, doses, bounds, paper, arena, policies, rules, instances, serve,
+    validate,
 ):  # fmt: skip
     app.command(cls=Command)(command)
 app.add_typer(design_app, name="design")
