@@ -89,10 +89,10 @@ class Verdict(NamedTuple):
 
     @property
     def errors_off(self) -> float | None:
-        """How many standard errors it lies off, of those that are simulated."""
+        """How many standard errors it lies beyond the margin, of those that are simulated."""
         if not self.check.errors or self.error <= 0 or isinstance(self.obtained, str):
             return None
-        return (self.obtained - float(self.check.expected)) / self.error
+        return max(0.0, abs(self.obtained - float(self.check.expected)) - self.check.margin) / self.error
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as a report keeps it."""

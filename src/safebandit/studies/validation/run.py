@@ -55,6 +55,6 @@ def summary(found: Sequence[Verdict]) -> dict[str, Any]:
         **{word: sum(each.verdict == word for each in found) for word in (PASSES, NOTED, FAILS)},
         "simulated": sum(each.check.errors > 0 for each in found),
         "false_alarm": sum(each.check.false_alarm for each in found),
-        "beyond_two": sum(abs(each) > 2 for each in off),
+        "beyond_two": sum(each > 2 for each in off),
         "beyond_two_by_chance": round(0.0455 * len(off), 1),
     }
