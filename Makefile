@@ -1,6 +1,7 @@
 # make run    the main job: every figure and claim of the paper, with a report in results/paper/
 # make test   all tests
 # make check  style, types, import directions, generated docs
+# make package  build the wheel, install it into empty environments, with and without extras, and use it there
 # make docs   write the generated parts of the docs anew
 # make bench  speed, as ratios to a bare loop, in one run of a quarter of an hour (a minute: make bench ARGS=--quick)
 # make bench-peers  speed and regret beside other libraries, into the table of the README; about ten minutes
@@ -9,7 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test check docs bench bench-peers clean
+.PHONY: run test check package docs bench bench-peers clean
 
 run: $(READY)
 	$(BIN)/safebandit paper
@@ -23,6 +24,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_docs.py --check
+
+package: $(READY)
+	$(BIN)/python tools/check_package.py $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python tools/generate_docs.py

@@ -26,8 +26,8 @@ def lines_of(document: dict[str, Any]) -> list[str]:
     """The report as Markdown: its counts, a table of each group, and what it ran on."""
     counts, made = document["summary"], document["installation"]
     lines = [
-        f"safebandit {made['safebandit']}, {document['extent']} run of {document['date']}: **{counts['checks']} checks, "
-        f"{counts['passes']} pass, {counts['noted']} are noted, {counts['fails']} fail**, in "
+        f"safebandit {made['safebandit']}, {document['extent']} run of {document['date']}: "
+        f"**{counts['checks']} checks, {counts['passes']} pass, {counts['noted']} are noted, {counts['fails']} fail**, in "
         f"{document['processor_seconds']:.0f} seconds of processor time.",
         "",
         chances(counts)[0].upper() + chances(counts)[1:] + ".",
