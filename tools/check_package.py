@@ -155,9 +155,9 @@ def check(python: str, wheel: Path, folder: Path, *, measure: bool) -> dict[str,
     found["live seconds"], found["live bytes"] = environment.install(f"{wheel}[live]"), environment.size()
     for words, status, said in WITH_LIVE:
         environment.use(words, status, said)
+    sizes = [f"{found[f'{kind} bytes'] / 1e6:.0f} MB" for kind in ("plain", "live")]
     count = len(PLAIN) + len(WITH_LIVE)
-    print(f"Python {version}: {count} commands as they should be, "
-          f"{found['plain bytes'] / 1e6:.0f} MB without extras, {found['live bytes'] / 1e6:.0f} MB with live")  # fmt: skip
+    print(f"Python {version}: {count} commands as they should be, {sizes[0]} without extras, {sizes[1]} with live")
     return found
 
 

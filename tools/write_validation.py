@@ -27,8 +27,8 @@ def lines_of(document: dict[str, Any]) -> list[str]:
     counts, made = document["summary"], document["installation"]
     lines = [
         f"safebandit {made['safebandit']}, {document['extent']} run of {document['date']}: "
-        f"**{counts['checks']} checks, {counts['passes']} pass, {counts['noted']} are noted, {counts['fails']} fail**, in "
-        f"{document['processor_seconds']:.0f} seconds of processor time.",
+        f"**{counts['checks']} checks, {counts['passes']} pass, {counts['noted']} are noted, {counts['fails']} fail**, "
+        f"in {document['processor_seconds']:.0f} seconds of processor time.",
         "",
         chances(counts)[0].upper() + chances(counts)[1:] + ".",
         "",
