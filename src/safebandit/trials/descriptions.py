@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from safebandit.problems.limits import show_alpha
@@ -16,7 +17,7 @@ KINDS = (
 )  # fmt: skip
 
 # Of the database's own log.
-REGISTERED = ("begun", "trial created", "key made", "key revoked")
+REGISTERED = ("begun", "trial created", "key made", "key revoked", "alert made", "alert removed")
 
 
 def describe(event: Event, risks: tuple[str, ...]) -> str:
@@ -78,6 +79,12 @@ def describe_registered(event: Event) -> str:
         case "key made":
             until = "" if content["expires"] is None else f", until {content['expires']}"
             text = f"{content['id']} for {content['name']} ({content['role']}{until})"
+        case "alert made":
+            about = "all trials" if content["trial"] is None else content["trial"]
+            kinds = ", ".join(json.loads(content["kinds"]))
+            text = (
+                f"{content['id']} to {content['address']} ({content['channel']}, {content['role']}): {kinds} of {about}"
+            )
         case _:
             text = str(content["id"])
     return text + _doubt(content)

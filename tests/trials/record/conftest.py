@@ -39,7 +39,8 @@ def _empty(address):
     with engine.begin() as connection:
         if sa.inspect(connection).has_table("events"):
             connection.execute(sa.text("SET session_replication_role = replica"))
-            connection.execute(sa.text("TRUNCATE trials, events, units, keys, sessions, registry"))
+            kept = ", ".join(table for table in sa.inspect(connection).get_table_names() if table != "alembic_version")
+            connection.execute(sa.text(f"TRUNCATE {kept}"))
             begun = seal("", 1, now(), "safebandit", "begun", {"keys": [], "trials": {}, "software": "0"}, NOTHING)
             connection.execute(registry.insert(), [{column: getattr(begun, column) for column in Event._fields[1:]}])
             for log in ("events", "registry"):

@@ -72,6 +72,5 @@ async def readiness(request: Request) -> Health:
 def metrics(request: Request, _: Reader) -> Response:
     """Numbers for Prometheus, of all workers together."""
     state = request.app.state
-    return Response(
-        state.metrics.text(listing.all_trials(state.ledger)), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    text = state.metrics.text(listing.all_trials(state.ledger), unsent=state.outbox.waiting())
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,4 +1,4 @@
-"""The database's own log: which trials were created, which keys were made and revoked, by whom and when.
+"""The database's own log: which trials were created, keys made and revoked, alerts made and removed, by whom and when.
 
 Its events are chained as those of a trial are. The first, `begun`, names what was there when the log began.
 """
@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from safebandit.errors import DamagedError, SafebanditError
-from safebandit.trials.events import NOTHING, Event, canonical, link_problem, seal, stamp, stamp_problem
-from safebandit.trials.record.database import events, keys, registry, trials
+from safebandit.trials.events import NOTHING, Event, canonical, hash_of, link_problem, seal, stamp, stamp_problem
+from safebandit.trials.record.database import alerts, events, keys, registry, trials
 from safebandit.trials.replay import Verification
 from safebandit.trials.texts import check_text
 
@@ -47,6 +47,7 @@ class Registry:
         self.misdated = 0
         self.trials: dict[str, str] = {}
         self.keys: dict[str, dict[str, Any]] = {}
+        self.alerts: dict[str, dict[str, Any]] = {}
 
     def verify(self, log: Iterable[Event], *, expected: str | None = None) -> Verification:
         """Read all events up to the first that fails; `expected` is the hash of some event, as noted elsewhere."""
@@ -89,6 +90,8 @@ class Registry:
             "trial created": self._create_trial,
             "key made": self._make_key,
             "key revoked": self._revoke_key,
+            "alert made": self._make_alert,
+            "alert removed": self._remove_alert,
         }
         if kind not in kinds or (kind == "begun") != (self.number == 0):
             return f"is of the kind {kind!r}, which cannot be there"
@@ -119,6 +122,32 @@ class Registry:
         self.keys[id] = {**self.keys[id], "revoked": revoked}
         return None
 
+    def _make_alert(self, **alert: Any) -> str | None:
+        if alert.keys() != REGISTERED_OF_ALERT:
+            return f"makes an alert of {', '.join(sorted(alert))}, which is not what an alert has"
+        if alert["id"] in self.alerts:
+            return f"makes the alert {alert['id']!r}, which is there already"
+        self.alerts[alert["id"]] = alert
+        return None
+
+    def _remove_alert(self, *, id: str, removed: str) -> str | None:
+        if id not in self.alerts or self.alerts[id]["removed"] is not None:
+            return f"removes the alert {id!r}, which is not there"
+        self.alerts[id] = {**self.alerts[id], "removed": removed}
+        return None
+
+
+def registered_alert(alert: Mapping[Any, Any]) -> dict[str, Any]:
+    """What the log says of an alert: all but its secret, and of an address, which may be one, the host; a hash of both
+    shows whether they were changed.
+    """
+    address = alert["target"].split("/")[2] if alert["channel"] == "webhook" else alert["target"]
+    kept = {column.name: alert[column.name] for column in alerts.c if column.name not in ("target", "secret")}
+    return {**kept, "address": address, "hash": hash_of((alert["target"], alert["secret"]))}
+
+
+REGISTERED_OF_ALERT = {*alerts.c.keys(), "address", "hash"} - {"target", "secret"}
+
 
 def verify_registry(connection: sa.Connection, *, expected: str | None = None) -> Verification:
     """Whether the database's log holds, and whether its trials and keys are those that the log gives."""
@@ -146,6 +175,10 @@ def _beside_problem(connection: sa.Connection, read: Registry) -> str | None:
         made = read.keys.get(key)
         if made is None or key not in kept or made != {field: kept[key][field] for field in made}:
             return f"key {key!r} is not what the database's own log gives: it was put there, taken away or changed"
+    sent = {row.id: registered_alert(row._mapping) for row in connection.execute(sa.select(alerts))}
+    for alert in [*read.alerts, *sent]:
+        if read.alerts.get(alert) != sent.get(alert):
+            return f"alert {alert!r} is not what the database's own log gives: it was put there, taken away or changed"
     first = sa.select(trials.c.name, events.c.hash).select_from(
         trials.outerjoin(events, sa.and_(events.c.trial == trials.c.name, events.c.number == 1))
     )
