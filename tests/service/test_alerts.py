@@ -92,7 +92,7 @@ def test_each_kind_is_told_once_signed_and_without_ids_of_units(quick, receiver,
     assert said["amended", "verification"]["problem"] == "event 1 was changed"
     waited = [each["message"] for each in receiver.said if each["kind"] == "waiting" and each["trial"] == "waits"]
     assert any("all arms that may be given wait" in each for each in waited)
-    assert any("units' outcomes were not told" in each for each in waited)
+    assert any("not told" in each or "not been told" in each for each in waited)
     for headers, body in receiver.got:
         assert is_signed(made["secret"], headers, body)
         assert b"patient" not in body
@@ -173,9 +173,9 @@ def test_a_receiver_that_is_away_and_comes_back(quick):
 
     def tried():
         found = quick.get("/v1/alerts/messages", params={"alert": made["id"]}).json()
-        return found and found[0]["attempts"] > 2 and found[0]["said"]
+        return found and found[0]["attempts"] > 2 and "cannot be reached" in (found[0]["said"] or "")
 
-    assert "cannot be reached" in ask_again_until(tried, "it is not tried")
+    ask_again_until(tried, "it is not tried")
     with receiving(port) as back:
         assert told(back)[0]["trial"] == "away"
 

@@ -28,7 +28,8 @@ TEST_SECONDS = 15.0
 def new(
     webhook: Annotated[str | None, typer.Option(help="The address that messages are posted to.")] = None,
     email: Annotated[str | None, typer.Option(help="The address that e-mail is sent to.")] = None,
-    trial: Annotated[str | None, typer.Option(help="The trial; without one, all trials, later ones too.")] = None,
+    trial: Annotated[str | None, typer.Option(help="The trial; without one, all of a project, later ones too.")] = None,
+    project: Annotated[str | None, typer.Option(help="The project.  [default: the trial's, or default]")] = None,
     about: Annotated[
         str | None,
         typer.Option(help="hold, waiting, stop, verification, amendment, with commas.  [default: all of them]"),
@@ -53,9 +54,17 @@ def new(
     kinds = None if about is None else [part.strip() for part in about.split(",")]
     with _alerts(db) as (alerts, _):
         made, secret = alerts.create(
-            channel, target, trial=trial, kinds=kinds, role=role, patience=patience, quiet=quiet, actor=actor
+            channel,
+            target,
+            project=project,
+            trial=trial,
+            kinds=kinds,
+            role=role,
+            patience=patience,
+            quiet=quiet,
+            actor=actor,
         )
-    whom = "all trials" if trial is None else f'trial "{trial}"'
+    whom = f'all trials of "{made.project}"' if trial is None else f'trial "{trial}"'
     typer.echo(f"alert {made.id} to {made.address}: {', '.join(made.kinds)} of {whom}", err=secret is not None)
     if secret is not None:
         typer.echo("it is signed with this secret, shown once:", err=True)
@@ -74,7 +83,16 @@ def list_alerts(db: Database = DATABASE, json: Json = False) -> None:
     for each in known:
         patience = "-" if each.patience is None else f"{each.patience:g} s"
         works = "yes" if each.removed is None else "removed"
-        add(table, each.id, each.trial or "all", ", ".join(each.kinds), each.address, each.role, patience, works)
+        add(
+            table,
+            each.id,
+            each.trial or f"all of {each.project}",
+            ", ".join(each.kinds),
+            each.address,
+            each.role,
+            patience,
+            works,
+        )
     print_plain(table)
 
 
@@ -119,7 +137,7 @@ def log(
     with _alerts(db) as (alerts, outbox):
         if id is not None:
             alerts.get(id)
-        found = outbox.log(alert=id, limit=limit)
+        found = outbox.log(None if id is None else [id], limit=limit)
     if json:
         _print([{**each._asdict(), "body": loads(each.body)} for each in found])
         return

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import RecordError
 from safebandit.service.alerts import outbox
-from safebandit.service.alerts.rules import Alert
+from safebandit.service.alerts.rules import Alert, about
 from safebandit.service.alerts.words import Happened
 from safebandit.trials.events import kind_of, read_json
 from safebandit.trials.record.database import alert_positions, database_errors, events, trials, units
@@ -90,7 +90,7 @@ class Finder:
         found: list[tuple[Alert, Happened]] = []
         places: dict[tuple[str, str], Place] = {}
         for trial, number in connection.execute(sa.select(trials.c.name, trials.c.number)):
-            mine = [alert for alert in alerts if alert.trial in (None, trial)]
+            mine = [alert for alert in alerts if alert.covers(trial)]
             behind = [alert for alert in mine if self._place(alert, trial).number < number]
             if behind:
                 after = min(self._place(alert, trial).number for alert in behind)
@@ -117,7 +117,7 @@ class Finder:
     ) -> None:
         until = _text_time(time.time() - patience)
         waits: dict[str, list[tuple[int, int, str, str]]] = {}
-        for trial, number, since in _standing(connection, alert.trial, until):
+        for trial, number, since in _standing(connection, alert, until):
             place = places.get((alert.id, trial), self._place(alert, trial))
             if number > place.wait_told:
                 said = "all arms that may be given wait for outcomes"
@@ -162,12 +162,11 @@ def _together(alert: Alert, place: Place, happened: Sequence[Happened]) -> Itera
             yield mine[-1]._replace(first=mine[0].first, times=len(mine))
 
 
-def _standing(connection: sa.Connection, trial: str | None, until: str) -> Iterator[tuple[str, int, str]]:
+def _standing(connection: sa.Connection, alert: Alert, until: str) -> Iterator[tuple[str, int, str]]:
     """Trials that are open and have given no arm since an event before this time, because all wait for outcomes."""
     wanted = sa.select(trials.c.name, trials.c.state).where(
-        trials.c.status == "open", trials.c.state.contains('"waits_at":', autoescape=True)
+        trials.c.status == "open", trials.c.state.contains('"waits_at":', autoescape=True), about(alert, trials.c.name)
     )
-    wanted = wanted if trial is None else wanted.where(trials.c.name == trial)
     for name, state in connection.execute(wanted):
         number = json.loads(state).get("waits_at")
         wanted_time = sa.select(events.c.time).where(events.c.trial == name, events.c.number == number)
@@ -192,7 +191,7 @@ def _late_units(connection: sa.Connection, alert: Alert, until: str) -> list[Any
         .where(
             units.c.pending == sa.true(), events.c.time < until, trials.c.status != "closed", units.c.asked_at > told
         )
-        .where(sa.literal(alert.trial is None) | (units.c.trial == alert.trial))
+        .where(about(alert, units.c.trial))
         .group_by(units.c.trial)
     )
     return [tuple(row) for row in connection.execute(wanted)]

@@ -47,7 +47,7 @@ def add(connection: sa.Connection, alert: Alert, happened: Happened, *, late: bo
     newest = sa.select(messages).where(*same).order_by(messages.c.made.desc()).limit(1)
     before = connection.execute(newest).one_or_none()
     now = time.time()
-    if before is not None and before.state == "waiting" and before.attempts == 0:
+    if before is not None and before.state == "waiting" and before.attempts == 0 and before.due > now:
         known = json.loads(before.body)["data"]
         first, times = known["first_event"], known["times"] + happened.times
         body = describe(alert, happened._replace(first=first, times=times), late=late)
@@ -134,10 +134,10 @@ class Outbox:
             if oldest is not None:
                 connection.execute(messages.delete().where(messages.c.state != "waiting", messages.c.made <= oldest))
 
-    def log(self, *, alert: str | None = None, limit: int = 100) -> list[Message]:
-        """What was sent, waits to be sent or was given up, newest first."""
+    def log(self, of: Sequence[str] | None = None, *, limit: int = 100) -> list[Message]:
+        """What was sent, waits to be sent or was given up, of these alerts or of all; newest first."""
         wanted = sa.select(messages).order_by(messages.c.made.desc(), messages.c.id).limit(limit)
-        wanted = wanted if alert is None else wanted.where(messages.c.alert == alert)
+        wanted = wanted if of is None else wanted.where(messages.c.alert.in_(list(of)))
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
             return [Message(*row) for row in connection.execute(wanted)]
 

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.errors import NotFoundError, TrialError
-from safebandit.service.keys import PERMISSIONS, ROLES
+from safebandit.service.roles import PERMISSIONS, ROLES
 from safebandit.trials.events import now
 from safebandit.trials.record.database import alert_positions, alerts, database_errors, messages, trials
 from safebandit.trials.record.ledger import Ledger, local_actor
+from safebandit.trials.record.projects import check_there, in_projects
 from safebandit.trials.record.registry import register, registered_alert
 from safebandit.trials.record.store import no_trial
+from safebandit.trials.texts import DEFAULT, project_of
 
 KINDS = ("hold", "waiting", "stop", "verification", "amendment")
 CHANNELS = ("webhook", "email")
@@ -32,9 +34,10 @@ _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.
 
 
 class Alert(NamedTuple):
-    """An alert without its secret; one of no trial is about all."""
+    """An alert without its secret; one of no trial is about all of its project."""
 
     id: str
+    project: str
     trial: str | None
     kinds: tuple[str, ...]
     channel: str
@@ -56,7 +59,11 @@ class Alert(NamedTuple):
 
     def concerns(self, trial: str, kind: str) -> bool:
         """Whether it is about this."""
-        return self.trial in (None, trial) and (kind in self.kinds)
+        return self.covers(trial) and kind in self.kinds
+
+    def covers(self, trial: str) -> bool:
+        """Whether it is about this trial."""
+        return self.trial == trial or (self.trial is None and project_of(trial) == self.project)
 
 
 class Alerts:
@@ -70,6 +77,7 @@ class Alerts:
         channel: str,
         target: str,
         *,
+        project: str | None = None,
         trial: str | None = None,
         kinds: Sequence[str] | None = None,
         role: str = "operator",
@@ -79,17 +87,23 @@ class Alerts:
     ) -> tuple[Alert, str | None]:
         """A new alert, and the secret that its webhook is signed with: the only time that it can be seen.
 
-        Without `kinds` it is about all; about waiting only where `patience` says how many seconds are too long.
+        It is about a trial, or all of a project (without one, the default project). Without `kinds` it is about
+        everything; about waiting only where `patience` says how many seconds are too long.
         """
         wanted = _read_kinds(kinds, patience)
+        where = project or (DEFAULT if trial is None else project_of(trial))
+        if trial is not None and project_of(trial) != where:
+            raise TrialError(f'trial "{trial[:100]}" is not one of the project "{where}"; leave the project out')
         _check_channel(channel, target, role)
         for what, seconds in {"patience": patience, "quiet": quiet}.items():
             if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_SECONDS):
                 raise TrialError(f"{what} must be 0 to {LONGEST_SECONDS:.0f} seconds, got {seconds!r}")
         secret = f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}" if channel == "webhook" else None
-        alert = Alert(secrets.token_hex(8), trial, wanted, channel, target, role, patience, float(quiet), now(), None)
+        which = (secrets.token_hex(8), where, trial, wanted)
+        alert = Alert(*which, channel, target, role, patience, float(quiet), now(), None)
         row = {**alert._asdict(), "kinds": json.dumps(wanted), "secret": secret}
         with database_errors(), self._engine.begin() as connection:
+            check_there(connection, where)
             if trial is not None and connection.scalar(_named(trial)) is None:
                 raise no_trial(connection, trial)
             if (connection.scalar(sa.select(sa.func.count()).select_from(alerts)) or 0) >= MOST_ALERTS:
@@ -128,6 +142,11 @@ def active_alerts(connection: sa.Connection) -> list[Alert]:
     return [_alert(row) for row in connection.execute(sa.select(alerts).where(alerts.c.removed.is_(None)))]
 
 
+def about(alert: Alert, name: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """A condition: an alert is about a trial of this name."""
+    return in_projects(name, [alert.project]) if alert.trial is None else name == alert.trial
+
+
 def _row(connection: sa.Connection, id: str) -> Any:
     row = connection.execute(sa.select(alerts).where(alerts.c.id == id)).one_or_none()
     if row is None:
@@ -150,7 +169,7 @@ def _named(trial: str) -> Any:
 def _begin_positions(connection: sa.Connection, alert: Alert) -> None:
     """Begin where the logs end now: an alert tells of nothing that was before it, but of units still waited for."""
     columns = (sa.literal(alert.id), trials.c.name, trials.c.number, sa.literal(0), sa.literal(0))
-    ends = sa.select(*columns).where(sa.literal(alert.trial is None) | (trials.c.name == alert.trial))
+    ends = sa.select(*columns).where(about(alert, trials.c.name))
     connection.execute(alert_positions.insert().from_select(alert_positions.c.keys(), ends))
 
 

@@ -26,8 +26,11 @@ from safebandit.trials.record.database import (
     events,
     keys,
     messages,
+    people,
+    projects,
     read_url,
     registry,
+    roles,
     trials,
     units,
 )
@@ -36,7 +39,7 @@ from safebandit.trials.record.sqlite_file import open_file
 from safebandit.trials.record.triggers import changeable
 
 # In this order: events and units belong to trials, what was sent to alerts.
-TABLES = (trials, events, units, registry, keys, alerts, alert_positions, messages)
+TABLES = (trials, events, units, registry, projects, people, roles, keys, alerts, alert_positions, messages)
 # Rows that are read and written at once.
 ROWS = 2000
 

@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0007"
-down_revision = "0005"
+down_revision = "0006"
+
+# As `safebandit.trials.record.database` has it.
+NAME_LENGTH = 100
 
 
 def upgrade() -> None:
@@ -14,7 +17,8 @@ def upgrade() -> None:
     op.create_table(
         "alerts",
         sa.Column("id", sa.String(16), primary_key=True),
-        sa.Column("trial", sa.String(64), sa.ForeignKey("trials.name")),
+        sa.Column("project", sa.String(32), nullable=False),
+        sa.Column("trial", sa.String(NAME_LENGTH), sa.ForeignKey("trials.name")),
         sa.Column("kinds", sa.Text, nullable=False),
         sa.Column("channel", sa.String(16), nullable=False),
         sa.Column("target", sa.Text, nullable=False),
@@ -28,7 +32,7 @@ def upgrade() -> None:
     op.create_table(
         "alert_positions",
         sa.Column("alert", sa.String(16), sa.ForeignKey("alerts.id"), primary_key=True),
-        sa.Column("trial", sa.String(64), sa.ForeignKey("trials.name"), primary_key=True),
+        sa.Column("trial", sa.String(NAME_LENGTH), sa.ForeignKey("trials.name"), primary_key=True),
         sa.Column("number", sa.BigInteger, nullable=False),
         sa.Column("unit_told", sa.BigInteger, nullable=False),
         sa.Column("wait_told", sa.BigInteger, nullable=False),
@@ -37,7 +41,7 @@ def upgrade() -> None:
         "messages",
         sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("alert", sa.String(16), sa.ForeignKey("alerts.id"), nullable=False),
-        sa.Column("trial", sa.String(64)),
+        sa.Column("trial", sa.String(NAME_LENGTH)),
         sa.Column("kind", sa.String(16), nullable=False),
         sa.Column("body", sa.Text, nullable=False),
         sa.Column("made", sa.Float, nullable=False),
