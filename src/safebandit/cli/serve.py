@@ -116,6 +116,19 @@ def serve(
         str | None, _setting("OIDC_ADDRESS", "This service's address for browsers.  [default: what they ask for]")
     ] = None,
     oidc_label: Annotated[str, _setting("OIDC_LABEL", "What the page calls the provider.")] = "your organisation",
+    smtp_host: Annotated[str | None, _setting("SMTP_HOST", "The mail server that alerts are sent by.")] = None,
+    smtp_port: Annotated[
+        int | None,
+        _setting("SMTP_PORT", "Its port; 587, 465 or 25, by the security.", min=1, max=65535),
+    ] = None,
+    smtp_security: Annotated[
+        str, _setting("SMTP_SECURITY", "starttls, tls, or none for a mail server on this machine.")
+    ] = "starttls",
+    smtp_from: Annotated[str | None, _setting("SMTP_FROM", "The address that e-mail comes from.")] = None,
+    smtp_user: Annotated[str | None, _setting("SMTP_USER", "The user that the mail server knows.")] = None,
+    smtp_password_file: Annotated[
+        Path | None, _setting("SMTP_PASSWORD_FILE", "A file with the password of that user.")
+    ] = None,
     key_file: Annotated[
         Path | None,
         _setting("KEY_FILE", "A new file for the first key, instead of stdout; only its owner can read it."),
@@ -127,6 +140,7 @@ def serve(
     are answered. A flag counts before an environment variable, and that before the configuration file.
     """
     with live_packages("serve"):
+        from safebandit.service.alerts.mail import MailServer
         from safebandit.service.keys import SessionLimits
         from safebandit.service.limits import ConnectionLimits
         from safebandit.service.network import Network
@@ -149,7 +163,15 @@ def serve(
     )  # fmt: skip
     sessions = SessionLimits(session_hours, session_idle_minutes)
     rates = RateLimits(rate=rate, burst=burst)
-    options = Options(rates, limits, viewer_delay, network, pool, sessions, identity)
+    mail = MailServer.read(
+        host=smtp_host,
+        port=smtp_port,
+        security=smtp_security,
+        sender=smtp_from,
+        user=smtp_user,
+        password_file=smtp_password_file,
+    )
+    options = Options(rates, limits, viewer_delay, network, pool, mail, sessions, identity)
     status = run(Place(db, host, port, key_file), workers=workers, options=options, say=_say)
     if status:
         raise typer.Exit(status)

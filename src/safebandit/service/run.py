@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from safebandit.errors import RecordError
+from safebandit.service.alerts.mail import MailServer
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.limits import ConnectionLimits, limited
@@ -49,8 +50,8 @@ class Place(NamedTuple):
 
 class Options(NamedTuple):
     """How often a key may ask, what a connection may take, how many units late viewers see sums, what the service
-    speaks and whom it believes, how many connections to PostgreSQL a process has, how long browsers stay signed in, and
-    the identity provider.
+    speaks and whom it believes, how many connections to PostgreSQL a process has, the server for e-mail, how long
+    browsers stay signed in, and the identity provider.
     """
 
     rates: RateLimits = RateLimits()
@@ -58,6 +59,7 @@ class Options(NamedTuple):
     viewer_delay: int = 0
     network: Network = Network()
     pool: int = POOL
+    mail: MailServer | None = None
     sessions: SessionLimits = SessionLimits()
     identity: OidcSettings | None = None
 
@@ -120,7 +122,7 @@ def make_server(app: FastAPI, limits: ConnectionLimits, network: Network | None 
 def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
     app = create_app(
-        database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool,
+        database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool, mail=options.mail,
         sessions=options.sessions, identity=options.identity,
     )  # fmt: skip
     server = make_server(app, options.connections, options.network)
