@@ -126,9 +126,9 @@ class Allocator:
         self.context_size = features.context if features is not None and by_features else 0
         self._kernels.begin(self._called, self.memory)
         # Room for what is told of one unit.
-        cells = [np.full((1, 1 + len(limits)), np.nan).view(CELL) for _ in range(2)]
-        counts = [np.zeros(1, np.int64) for _ in range(3)]
-        self._one_told = Told(*counts, *cells, np.zeros(1, np.bool_), no_contexts(1))
+        k, play, t = (np.zeros(1, np.int64) for _ in range(3))
+        news, known = (np.full((1, 1 + len(limits)), np.nan).view(CELL) for _ in range(2))
+        self._one_told = Told(k, play, t, news, known, np.zeros(1, np.bool_), no_contexts(1))
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
