@@ -13,7 +13,7 @@ from safebandit.errors import NotFoundError
 from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of, note_guess, refuse_guessing
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import Key, Keys
-from safebandit.service.page import forms, screens, views
+from safebandit.service.page import files, forms, screens, views
 from safebandit.service.page.forms import Form, given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
@@ -148,6 +148,7 @@ def form(trial: TrialInPath, form: str, key: Lister) -> Response:
     return go(_own_page(f"/trials/{trial}"))
 
 
+router.include_router(files.router)
 router.include_router(forms.router)
 
 
