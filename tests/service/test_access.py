@@ -82,7 +82,8 @@ PAGES = {
         "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}",
-        "/trials/{trial}/tell", "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
+        "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",
+        "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
         "/trials/{trial}/{change}",
     )
 }  # fmt: skip
