@@ -18,7 +18,7 @@ PICTURE = ROOT / "docs" / "pictures" / "live-trial.png"
 NAME, TITLE = "knee-pain", "Knee pain, five doses, severe side effects within 14 days"
 ARMS = {"placebo": (0.1, 0.05), "20 mg": (0.25, 0.1), "40 mg": (0.36, 0.14), "80 mg": (0.5, 0.36), "120 mg": (0.6, 0.6)}
 UNITS, PENDING = 640, 8
-SIZE: dict[str, Any] = {"width": 1280, "height": 1320}
+SIZE: Any = {"width": 1280, "height": 1320}
 
 
 def play(service: Any) -> None:
