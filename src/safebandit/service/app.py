@@ -11,12 +11,15 @@ from fastapi.staticfiles import StaticFiles
 
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
-from safebandit.service.api import batches, keyring, probes, reading, writing
+from safebandit.service.api import batches, keyring, members, probes, proposals, reading, writing
+from safebandit.service.api.quick import QuickPaths
+from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
 from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
+from safebandit.service.people import People
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
@@ -39,6 +42,8 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database, pool=pool) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.people = People(ledger, app.state.keys)
+            app.state.delivery = Delivery(asyncio.get_running_loop())
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
             app.state.readiness = probes.Readiness(ledger)
@@ -58,15 +63,18 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        # The service has numbers and logs of its own, and looks for no collector at every request.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
     app.state.metrics = metrics
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
-    for router in (writing.router, batches.router, reading.router, keyring.router, probes.router, routes.router):
-        app.include_router(router)
+    for each in (writing, batches, reading, proposals, keyring, members, probes, routes):
+        app.include_router(each.router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
+    app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])
     app.add_middleware(BodyLimit, most=most_bytes)
     app.add_middleware(Watch, metrics=metrics)
     return app

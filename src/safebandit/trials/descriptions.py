@@ -12,7 +12,8 @@ from safebandit.trials.settings import Settings
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
-    "closed", "recounted", "dropped", "stopped", "selected",
+    "closed", "recounted", "dropped", "stopped", "selected", "proposed", "approved", "declined", "withdrawn",
+    "unsealed",
 )  # fmt: skip
 
 # Of the database's own log.
@@ -46,15 +47,32 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
-        case "recounted" | "dropped" | "stopped" | "selected":
-            text = _describe_own(event.kind, content)
         case _:
-            text = content.get("reason", "")
+            text = _describe_other(event.kind, content)
     return text + _doubt(content)
 
 
 def _context(content: dict[str, Any]) -> str:
     return f" ({context_words(content['context'])})" if "context" in content else ""
+
+
+def _describe_other(kind: str, content: dict[str, Any]) -> str:
+    """What two people did, what the software wrote of its own accord, and what has nothing but a reason."""
+    if kind in ("recounted", "dropped", "stopped", "selected"):
+        return _describe_own(kind, content)
+    if kind in ("proposed", "approved", "declined", "withdrawn"):
+        return _describe_proposal(kind, content)
+    if kind == "unsealed":
+        return f"the {content['what']} may be read before the end ({content['reason']})"
+    return str(content.get("reason", ""))
+
+
+def _describe_proposal(kind: str, content: dict[str, Any]) -> str:
+    if kind != "proposed":
+        return f"proposal {content['proposal']}" + (f" ({content['reason']})" if "reason" in content else "")
+    gives = content["gives"]
+    what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')} to {_plain(gives.get('outcome'))}"
+    return f"to {content['request']}, until {content['expires']}: {_plain(what)} ({gives['reason']})"
 
 
 def _describe_own(kind: str, content: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from safebandit.core.conduct import FREE
 from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
@@ -17,6 +18,7 @@ from safebandit.trials.designed import changed_fields
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
+from safebandit.trials.second_person import CONCEALED_PARTS
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_text
@@ -71,18 +73,20 @@ def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | Non
 def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Position) -> dict[str, Any]:
     """What a decision rests on; `before` is where the random numbers were."""
     allocator = state.allocator
+    # As lists, for numbers are taken from them many times faster than from arrays.
+    seen = decision.permissible.tolist(), decision.indices.tolist(), decision.bounds.tolist(), allocator.bars()
     arms = {
         name: {
-            "permissible": bool(decision.permissible[i]),
-            "available": allocator.available(i),
-            "reward_index": plain_number(decision.indices[i]),
-            "risk_index": [plain_number(bound) for bound in decision.bounds[i]],
-            "propensity": chances.arms[i],
+            "permissible": permissible,
+            "available": bar == FREE,
+            "reward_index": plain_number(index),
+            "risk_index": [plain_number(bound) for bound in bounds],
+            "propensity": propensity,
         }
-        for i, name in enumerate(allocator.arms)
+        for name, propensity, permissible, index, bounds, bar in zip(allocator.arms, chances.arms, *seen, strict=True)
     }
     own = {
-        column: dict(zip(allocator.arms, map(plain_number, values), strict=True))
+        column: dict(zip(allocator.arms, map(plain_number, values.tolist()), strict=True))
         for column, values in decision.own.items()
     }
     return {
@@ -126,9 +130,13 @@ def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
     return Draft("told", {"unit": unit.id, "outcome": news})
 
 
-def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str) -> Draft:
-    """Another outcome in the place of one that was told, or of what a unit given up was missing."""
+def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str, *, alone: bool = True) -> Draft:
+    """Another outcome in the place of one that was told, or of what a unit given up was missing; by one person `alone`,
+    or as two want it.
+    """
     _check_not_void(unit)
+    if alone and state.status in ENDED and "correct" in state.settings.second_person:
+        raise _needs_another(f"a correction after the trial is {state.status}")
     reason = check_text("reason", reason)
     told = _read_outcome(state, unit, reward, risk)
     for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
@@ -176,10 +184,12 @@ def _check_not_void(unit: Unit) -> None:
         raise ConflictError(f"unit {unit.id!r} was voided in event {unit.voided_at}, and counts as nothing")
 
 
-def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
-    """New settings from now on; what was decided before stands."""
+def amend(state: TrialState, reason: str, changes: Mapping[str, Any], *, alone: bool = True) -> Draft:
+    """New settings from now on; what was decided before stands. By one person `alone`, or as two want it."""
     if state.status in ENDED:
         raise ConflictError(f'trial "{state.name}" is {state.status}; a {state.status} trial cannot be amended')
+    if alone and "amend" in state.settings.second_person:
+        raise _needs_another("an amendment")
     reason = check_text("reason", reason)
     if isinstance(changes.get("design"), Design) and state.settings.design is not None:
         changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
@@ -189,6 +199,21 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
     body = {"settings": settings.to_dict(), "changes": given, "version": state.version + 1, "reason": reason}
     return Draft("amended", {**body, "software": __version__, "formulas": formulas_hash()})
+
+
+def unseal(state: TrialState, what: str, reason: str) -> Draft:
+    """That what is concealed until the end is shown from now on: the random `stream`, or `sums` that are shown late."""
+    if what not in CONCEALED_PARTS:
+        raise TrialError(f"what is unsealed is one of {', '.join(CONCEALED_PARTS)}, got {what!r}")
+    if "unseal" not in state.settings.second_person:
+        raise ConflictError(f'trial "{state.name}" cannot be unsealed: its second_person does not have "unseal"')
+    if state.status == "closed" or what in state.unsealed:
+        raise ConflictError(f'nothing of the {what} of trial "{state.name}" is concealed any more')
+    return Draft("unsealed", {"what": what, "reason": check_text("reason", reason)})
+
+
+def _needs_another(what: str) -> ConflictError:
+    return ConflictError(f"{what} needs a second person in this trial; propose it, and another person approves it")
 
 
 # No arm is given any more, ever.
@@ -239,6 +264,6 @@ def check_open(state: TrialState) -> None:
 
 def plain_number(value: float) -> float | str | None:
     """A number as JSON can hold it: nothing for what does not exist, a word for infinity."""
-    if math.isnan(value):
-        return None
-    return float(value) if math.isfinite(value) else ("infinity" if value > 0 else "-infinity")
+    if math.isfinite(value):
+        return float(value)
+    return None if math.isnan(value) else "infinity" if value > 0 else "-infinity"
