@@ -84,7 +84,7 @@ def notebook_page(notebook: Path) -> str:
         path = notebook.parent / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-    return str(text)
+    return str(text).replace(".ipynb)", ".md)")
 
 
 def _list_notebooks(notebooks: list[Path]) -> None:

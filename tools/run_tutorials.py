@@ -40,6 +40,9 @@ def run(path: Path) -> nbformat.NotebookNode:
         client.execute(env=surroundings)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # when each cell was run
+        if cell.cell_type == "code":
+            # What is said on stderr, such as that something is compiled, is not so the next time.
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
     return notebook
 
 
