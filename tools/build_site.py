@@ -94,7 +94,7 @@ def notebook_page(notebook: Path) -> str:
         path = notebook.parent / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-    return str(text).replace(".ipynb)", ".md)")
+    return str(text)
 
 
 def _list_notebooks(index: Path, notebooks: list[Path]) -> None:

@@ -20,8 +20,8 @@ def script():
     return module
 
 
-def test_there_are_five():
-    assert len(NOTEBOOKS) == 5
+def test_there_are_some():
+    assert NOTEBOOKS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
