@@ -83,15 +83,32 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     "design tune": (*_OF_TEXTS, _ONE_DESIGN),
     # A design says them.
     "trial new": (
-        Without(("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units"), ("design",)),
+        Without(
+            (
+                "alpha",
+                "risks",
+                "policy",
+                "pending_cap",
+                "delay",
+                "lost",
+                "title",
+                "ids",
+                "units",
+                "control",
+                "control_floor",
+            ),
+            ("design",),
+        ),
     ),
-    "trial ask": (Without(("context",), ("file",)), Needs(("each",), (("file",),))),
+    "trial ask": (Without(("context", "eligible"), ("file",)), Needs(("each",), (("file",),))),
     "trial tell": (
         Without(("reward", "risk"), ("file",)),
         Needs(("each", "preview"), (("file",),)),
         Without(("each",), ("preview",)),
     ),
-    "trial amend": (Without(("alpha", "policy", "pending_cap", "ids", "add"), ("design",)),),
+    "trial amend": (
+        Without(("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor"), ("design",)),
+    ),
     "trial rehearse": (
         *_SOURCES,
         _OF_MEANS,

@@ -144,6 +144,13 @@ def _print_head(found: dict[str, Any]) -> None:
     _print_progress(found)
     if found["context"]:
         print_plain(f"units ask with a context: {', '.join(found['context'])}")
+    if found["control"]:
+        floor = f", with a chance of at least {found['control_floor']:g}" if found["control_floor"] else ""
+        print_plain(f"control: {found['control']}{floor}")
+    for guard, words in (("paused_by", "paused"), ("routed", "every unit is given the control")):
+        if found[guard] is not None:
+            rule = f", by the rule {found[guard]['rule']}" if found[guard]["rule"] else ""
+            print_plain(f"{words} since event {found[guard]['event']}{rule}: {found[guard]['why']}", style="bold")
     last = "the last unit that asked " if found["by_context"] else ""
     if found["holding"] is not None:
         print_plain(f"{last}holds: {found['holding']}", style="bold red")
@@ -209,6 +216,8 @@ def _print_decision(event: Event, settings: Settings) -> None:
     print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
     if "context" in content:
         print_plain(f"context: {context_words(content['context'])}")
+    if "eligible" in content:
+        print_plain(f"eligible: {', '.join(content['eligible'])}")
     print_plain(f"why: {content['why']}")
     bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]
     own = content.get("own", {})

@@ -12,16 +12,23 @@ from safebandit.trials.batches import check_size
 from safebandit.trials.contexts import ranges_of
 from safebandit.trials.settings import Settings
 
-UNIT, REWARD, RISK = "unit", "reward", "risk"
+UNIT, REWARD, RISK, ELIGIBLE = "unit", "reward", "risk", "eligible"
 
 
 def read_askings(path: Path, settings: Settings) -> list[dict[str, Any]]:
-    """Units that ask: a column `unit`, and one for each number of the context where the trial has one."""
+    """Units that ask: a column `unit`, and one for each number of the context where the trial has one; in `eligible`
+    there may be the arms that a unit may be given, with ; between them, and nothing where that is all of them.
+    """
     context = [each.name for each in ranges_of(settings.context)]
     _check_names(context)
-    rows = _rows(path, [UNIT, *context], needed=[UNIT, *context])
+    rows = _rows(path, [UNIT, *context, ELIGIBLE], needed=[UNIT, *context])
     told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
-    return [{"id": row[UNIT], **each} for (_, row), each in zip(rows, told, strict=True)]
+    return [{"id": row[UNIT], **each, **_eligible(row)} for (_, row), each in zip(rows, told, strict=True)]
+
+
+def _eligible(row: Mapping[str, str]) -> dict[str, list[str]]:
+    named = row.get(ELIGIBLE, "").strip()
+    return {ELIGIBLE: [arm.strip() for arm in named.split(";")]} if named else {}
 
 
 def read_outcomes(path: Path, settings: Settings) -> list[dict[str, Any]]:
@@ -69,7 +76,7 @@ def _rows(path: Path, known: Sequence[str], *, needed: Sequence[str]) -> list[tu
 
 def _check_names(names: Sequence[str]) -> None:
     """Refuse a table in which a column would mean two things."""
-    for name in (UNIT, REWARD):
+    for name in (UNIT, REWARD, ELIGIBLE):
         if name in names:
             raise TrialError(f'a number of this trial is named "{name}", as a column of tables is; send one by one')
 

@@ -12,7 +12,7 @@ from safebandit.trials.settings import Settings
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
-    "closed", "recounted", "dropped", "stopped", "selected",
+    "routed", "unrouted", "closed", "recounted", "dropped", "stopped", "selected",
 )  # fmt: skip
 
 # Of the database's own log.
@@ -46,12 +46,15 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "recounted" | "dropped" | "stopped" | "selected":
             text = _describe_own(event.kind, content)
         case _:
-            text = content.get("reason", "")
+            by_rule = f"by the rule {content['rule']}: {content['why']}" if "rule" in content else ""
+            text = content.get("reason", by_rule)
     return text + _doubt(content)
 
 
 def _context(content: dict[str, Any]) -> str:
-    return f" ({context_words(content['context'])})" if "context" in content else ""
+    said = [context_words(content["context"])] if "context" in content else []
+    said += [f"eligible: {', '.join(content['eligible'])}"] if "eligible" in content else []
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _describe_own(kind: str, content: dict[str, Any]) -> str:

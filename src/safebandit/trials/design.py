@@ -12,14 +12,15 @@ import numpy as np
 
 from safebandit.core.arms import Counts
 from safebandit.core.conduct import Conduct
-from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.policies import Setup, prepare
 from safebandit.errors import DesignError, at_key, suggest
 from safebandit.problems.limits import Alpha, plain_alpha, write_alpha
 from safebandit.problems.scenario import Scenario
+from safebandit.trials.control import with_control
 from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
 from safebandit.trials.design_words import describe
-from safebandit.trials.rules import cause_names, group_rules, write_rule
+from safebandit.trials.rules import cause_names, group_rules, write_rule, write_stopping
 from safebandit.trials.toml import located, read_toml, write_toml
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ class Design:
     was given, nor before `known_below` risks are known of the arm below, nor any arm
     above one that is not safe with a chance of at least `climb`; with `upwards` an arm that is not permissible
     excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
-    after every cohort, or after every `looks` units, or after as many as `looks` lists. Credible intervals are from a
-    Beta `prior`; they decide nothing, and rules have priors of their own.
+    after every cohort, or after every `looks` units, or after as many as `looks` lists. The `control` has at least the
+    chance `control_floor` whenever the policy is asked and its gate is open. A rule of `stop` may say
+    `then`: "pause" or "route", which gives every unit the control, until a person undoes it. Credible intervals are
+    from a Beta `prior`; they decide nothing, and rules have priors of their own.
     """
 
     arms: tuple[str, ...]
@@ -61,6 +64,7 @@ class Design:
     rewarded: bool
     ordered: bool
     control: str | None
+    control_floor: float
     least_reward: float | None
     cohort: int
     waits: bool
@@ -74,6 +78,7 @@ class Design:
     pending_cap: int
     lost: str
     stop: tuple[Any, ...]
+    then: tuple[str, ...]
     select: Any
     ids: str
     prior: tuple[float, float]
@@ -90,6 +95,7 @@ class Design:
         rewarded: bool = True,
         ordered: bool | None = None,
         control: str | None = None,
+        control_floor: float = 0.0,
         least_reward: float | None = None,
         cohort: int = 1,
         waits: bool | None = None,
@@ -108,6 +114,8 @@ class Design:
         prior: Sequence[float] = (1.0, 1.0),
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
+        # Both are told with the rules.
+        given["then"] = stop
         for key, value in read_fields(given).items():
             object.__setattr__(self, key, value)
         for key, rules in check_design(self).items():
@@ -135,6 +143,7 @@ class Design:
         return Conduct(
             self.units, self.cohort, self.waits, first, self.burn_in, self.steps, self.known_below, self.upwards,
             self.look_times(), self.pending_cap, self.rewarded, self.lost == "harm", self.climb,
+            -1 if self.control is None else self.arms.index(self.control),
         )  # fmt: skip
 
     def look_times(self) -> Counts:
@@ -146,7 +155,11 @@ class Design:
 
     def prepared(self) -> Any:
         """The policy as compiled code takes it."""
-        return prepare(policy_from_text(self.policy), Setup(self.arms, self.limits, "hold", units=self.units))
+        return prepare(self.floored_policy(), Setup(self.arms, self.limits, "hold", units=self.units))
+
+    def floored_policy(self) -> Any:
+        """The policy with the floor under the control."""
+        return with_control(self.policy, self.control, self.control_floor)
 
     def fit(self, scenario: Scenario) -> Scenario:
         """A scenario with the design's arms, risks and alpha; refused where it has others, or lacks rewards."""
@@ -182,7 +195,8 @@ class Design:
             for each in fields(self)
         }
         plain["alpha"] = write_alpha(plain_alpha(self.limits))
-        plain["stop"] = [write_rule(rule, self) for rule in self.stop]
+        del plain["then"]
+        plain["stop"] = write_stopping(self)
         plain["select"] = write_rule(self.select, self)
         return {key: value for key, value in plain.items() if key not in USUAL or value != USUAL[key]}
 
@@ -191,7 +205,7 @@ class Design:
         """The design that `to_dict` wrote, or that a file has, which may have other keys `beside` it."""
         if not isinstance(document, Mapping):
             raise DesignError(f"a design is a table of its keys, got {document!r}")
-        known = [each.name for each in fields(cls)]
+        known = [each.name for each in fields(cls) if each.name != "then"]
         for key in document:
             if key not in known:
                 with at_key(key):
@@ -203,7 +217,7 @@ class Design:
 
     def to_toml(self) -> str:
         """The design as a file has it; `from_toml` reads it back."""
-        stop = group_rules([write_rule(rule, self) for rule in self.stop])
+        stop = group_rules(write_stopping(self))
         return write_toml({**self.to_dict(), "stop": stop or None})
 
     @classmethod
@@ -223,7 +237,8 @@ class Design:
 
 # What `to_dict` leaves out. What follows from other fields is always written.
 USUAL: dict[str, Any] = {
-    "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
+    "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None,
+    "control_floor": 0.0, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
     "prior": [1.0, 1.0],
 }  # fmt: skip

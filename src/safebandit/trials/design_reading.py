@@ -12,6 +12,7 @@ from safebandit.core.policies import policy_from_text, recommended
 from safebandit.errors import DesignError, at_key, suggest
 from safebandit.names import find_name
 from safebandit.problems.limits import check_unit, is_listed, list_risk_names, plain_alpha
+from safebandit.trials.control import read_control, read_floor
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
     MOST_PENDING,
@@ -205,7 +206,11 @@ def _prior(value: Any, read: Read) -> tuple[float, float]:
 
 
 def _stop(value: Any, read: Read) -> tuple[Any, ...]:
-    return read_stopping(value)
+    return tuple(rule for rule, _ in read_stopping(value))
+
+
+def _then(value: Any, read: Read) -> tuple[str, ...]:
+    return tuple(then for _, then in read_stopping(value))
 
 
 def _select(value: Any, read: Read) -> Any:
@@ -233,7 +238,8 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "title": _title,
     "rewarded": _rewarded,
     "ordered": _flag_or("ordered", lambda read: finds_doses(policy_from_text(read["policy"]))),
-    "control": _arm("control"),
+    "control": lambda value, read: read_control(value, read["arms"], DesignError),
+    "control_floor": lambda value, read: read_floor(value, read["control"], DesignError),
     "least_reward": _least_reward,
     "cohort": _count("cohort", 1),
     "waits": _flag_or("waits", _waits),
@@ -247,6 +253,7 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "pending_cap": _cap,
     "lost": _lost,
     "stop": _stop,
+    "then": _then,
     "select": _select,
     "ids": _ids,
     "prior": _prior,

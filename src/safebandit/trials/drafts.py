@@ -14,6 +14,7 @@ from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Chances, Positi
 from safebandit.trials.contexts import Context, by_name
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
@@ -38,14 +39,22 @@ def check_beginning(settings: Settings) -> None:
         raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
 
 
-def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | None = None) -> Draft:
-    """Decide: an arm for the unit of this context, or that none is given, with all that the decision rests on.
+def ask(
+    state: TrialState, unit: str, context: Context = (), eligible: Mask = None, *, noted: str | None = None
+) -> Draft:  # fmt: skip
+    """Decide: an arm for the unit of this context, one of those `eligible` for it, or that none is given; with all that
+    the decision rests on.
 
     The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
     from draws, the decision is one of them; older logs did not count it. A decision that is made again has its chances
     as they were `noted`: older logs estimated some that are integrated now.
     """
     check_open(state)
+    with state.allocator.only(eligible):
+        return _decided(state, unit, context, eligible, noted)
+
+
+def _decided(state: TrialState, unit: str, context: Context, eligible: Mask, noted: str | None) -> Draft:
     allocator = state.allocator
     before, seen = allocator.position, state.settings.scaled(context)
     decision = allocator.decide(state.round, context=seen)
@@ -58,6 +67,7 @@ def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | Non
     body = {
         "unit": unit,
         **({"context": by_name(context, state.settings.context)} if context else {}),
+        **({} if eligible is None else {"eligible": list(eligible)}),
         "round": state.round,
         "decision": state.decisions + 1,
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
@@ -184,6 +194,8 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     if isinstance(changes.get("design"), Design) and state.settings.design is not None:
         changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
     settings = state.settings.amended(**changes)
+    if state.routed is not None and settings.control_arm is None:
+        raise ConflictError(f'trial "{state.name}" gives every unit its control, and needs one; unroute it first')
     # An alpha of 0 is a change too.
     asked = {key: value for key, value in changes.items() if value is not None and value not in ((), [])}
     given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
@@ -194,14 +206,18 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
 # No arm is given any more, ever.
 ENDED = ("stopped", "closed")
 # What a request for another status writes, and the status then.
+ROUTES = {"route": "routed", "unroute": "unrouted"}
 STATUS_CHANGES = {"pause": ("paused", "paused"), "resume": ("resumed", "open"), "close": ("closed", "closed")}
 
 
 def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
-    """`pause`: give no arms until the trial is resumed; `resume`: give arms again; `close`: give no more arms, ever.
+    """`pause`: give no arms until the trial is resumed; `resume`: give arms again; `close`: give no more arms, ever;
+    `route`: give every unit the control; `unroute`: decide by the policy again.
 
     Outcomes are still taken. None if the trial has this status already.
     """
+    if change in ROUTES:
+        return _set_route(state, change, reason)
     kind, status = STATUS_CHANGES[change]
     if state.status == status:
         return None
@@ -209,6 +225,18 @@ def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
         raise ConflictError(f'trial "{state.name}" is closed, and stays so')
     if state.status == "stopped" and change != "close":
         raise ConflictError(f'trial "{state.name}" has stopped by its design, and stays so; it can only be closed')
+    return Draft(kind, {"reason": check_text("reason", reason)})
+
+
+def _set_route(state: TrialState, change: str, reason: str) -> Draft | None:
+    """Give every unit the control, or decide by the policy again; None if that is so already."""
+    kind = ROUTES[change]
+    if (state.routed is not None) == (kind == "routed"):
+        return None
+    if state.status in ENDED:
+        raise ConflictError(f'trial "{state.name}" is {state.status}: no unit is given an arm any more')
+    if state.settings.control_arm is None:
+        raise ConflictError(f'trial "{state.name}" has no control that units could be routed to; amend it with one')
     return Draft(kind, {"reason": check_text("reason", reason)})
 
 

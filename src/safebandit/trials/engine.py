@@ -5,7 +5,7 @@ A trial in memory and a trial in a database are this engine on another store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,8 +38,17 @@ class Engine:
         selection(self.state)
         return self.append(drafts.create(self.state.settings), actor)
 
-    def ask(self, id: str | int, *, context: AnyContext | None = None, actor: str) -> Allocation:
-        """Give a unit its arm; the one that it has already, if it has one: then its context need not be told again."""
+    def ask(
+        self,
+        id: str | int,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        actor: str,
+    ) -> Allocation:
+        """Give a unit its arm, of the `eligible` ones where some are named; the one that it has already, if it has one:
+        then what it asked with need not be told again.
+        """
         # Before anything is decided: a decision that is then refused would have moved the random numbers.
         check_text("actor", actor)
         found = find_unit(self.state.aliases, self.store, id)
@@ -50,15 +59,17 @@ class Engine:
             )
         if found is not None:
             self._check_context(found, context)
+            self._check_eligible(found, eligible)
             return self._decided(("asked",), found.asked_at, found)
         unit = read_unit_id(id)
         drafts.check_id(self.state, unit)
         told = self.state.settings.read_context(f"unit {unit!r}", context)
-        stands_at = self.state.stands_for(told)
+        mask = self.state.settings.read_eligible(f"unit {unit!r}", eligible)
+        stands_at = self.state.stands_for(told, mask)
         if stands_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
             return self._decided(tuple(NO_ARM), stands_at)._replace(unit=unit)
-        draft = drafts.ask(self.state, unit, told)
+        draft = drafts.ask(self.state, unit, told, mask)
         done = self.append(draft, actor)
         return _answer(draft.kind, draft.body, done.event, new=True)
 
@@ -79,11 +90,11 @@ class Engine:
         return self.append(drafts.void(self.state, self._unit(id), reason), actor)
 
     def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids or the control from now on."""
         return self.append(drafts.amend(self.state, reason, changes), actor)
 
     def set_status(self, change: str, *, reason: str, actor: str) -> Receipt:
-        """`pause`, `resume` or `close` the trial."""
+        """`pause`, `resume` or `close` the trial; `route` all units to the control, or `unroute` them."""
         return self.append(drafts.set_status(self.state, change, reason), actor)
 
     def ready(self) -> Engine:
@@ -118,6 +129,15 @@ class Engine:
                     f"unit {unit.id!r} has its arm since event {unit.asked_at} by another context, got {got}; ask "
                     "without one for the arm that it has"
                 )
+
+    def _check_eligible(self, unit: Unit, eligible: Sequence[str] | None) -> None:
+        """Refuse other eligible arms than those by which a unit has its arm; what these were is not told."""
+        mask = self.state.settings.read_eligible(f"unit {unit.id!r}", eligible)
+        if mask is not None and list(mask) != self.store.event(unit.asked_at).content.get("eligible"):
+            raise ConflictError(
+                f"unit {unit.id!r} has its arm since event {unit.asked_at}, and other arms were eligible for it then, "
+                f"got {', '.join(mask)}; ask without them for the arm that it has"
+            )
 
     def _unit(self, id: str | int) -> Unit:
         unit = find_unit(self.state.aliases, self.store, id)

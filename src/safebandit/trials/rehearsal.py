@@ -16,7 +16,7 @@ from safebandit.core.arms import Numbers
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.delays import FIXED
 from safebandit.core.naming import read_number
-from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.policies import Setup, prepare
 from safebandit.core.timing import Timing
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.names import normal
@@ -305,7 +305,7 @@ def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, s
     """Arrivals a day apart; what is heard d arrivals later is due just before the one after those."""
     design = settings.design
     policy = prepare(
-        policy_from_text(settings.policy),
+        settings.floored_policy(),
         Setup(settings.active, settings.limits, "hold", units=None if design is None else design.units),
     )
     reward, risk, given_up = (
@@ -315,12 +315,13 @@ def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, s
     timing = Timing(1.0, False, FIXED, reward, 0.0, FIXED, risk, 0.0, *lost)
     conduct = plain_conduct(settings.pending_cap)._replace(units=scenario.units, lost_is_harm=settings.lost == "harm")
     rules: tuple[Any, ...] = ()
+    then: tuple[str, ...] = ()
     selection: Any = None
     if design is not None:
-        conduct, rules, selection = design.conduct(), design.stop, design.select
+        conduct, rules, then, selection = design.conduct(), design.stop, design.then, design.select
     places = tuple(settings.arms.index(arm) for arm in settings.active)
     return Plan(
-        policy, conduct, rules, selection, instance.law, timing,
+        policy, conduct, rules, then, selection, instance.law, timing,
         settings.limits, seed, places, len(settings.arms), np.zeros(1, np.int64),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from safebandit.trials import drafts, version_0_1_0
 from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
     DECISIONS,
@@ -38,8 +39,11 @@ _FOLLOWS = {
     "dropped": "an arm is dropped",
     "stopped": "the trial stops",
     "selected": "another arm is selected",
+    "paused": "a rule pauses the trial",
+    "routed": "a rule routes all units to the control",
 }
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
+_CHANGES |= {kind: change for change, kind in drafts.ROUTES.items()}
 
 
 class Verification(NamedTuple):
@@ -195,7 +199,7 @@ class Replay:
                 return self._decision_problem(state, event, content)
             self._go_on_from(state, content)
             return None
-        if event.kind in _FOLLOWS and self._takes_their_word:
+        if event.kind in _FOLLOWS and "reason" not in content and self._takes_their_word:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
@@ -240,8 +244,8 @@ class Replay:
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
         self._check_new(state, content["unit"], spelled=content["software"] not in _BEFORE_ONE_SPELLING)
-        told = self._context(state, content)
-        stands_at = state.stands_for(told)
+        told, eligible = self._context(state, content), self._eligible(state, content)
+        stands_at = state.stands_for(told, eligible)
         if stands_at is not None:
             raise ConflictError(f"the trial gives no arm since event {stands_at}, and nothing has happened since")
         drafts.check_open(state)
@@ -254,12 +258,17 @@ class Replay:
             if content[name] != value:
                 raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
         arm, arms = content["arm"], state.allocator.arms
-        if arm is not None and not state.allocator.may_give(arms.index(arm)):
-            raise ConflictError(f"{arm!r} could not be given: it {BARS[state.allocator.bars()[arms.index(arm)]]}")
+        with state.allocator.only(eligible):
+            if arm is not None and not state.allocator.may_give(arms.index(arm)):
+                raise ConflictError(f"{arm!r} could not be given: it {BARS[state.allocator.bars()[arms.index(arm)]]}")
 
     def _context(self, state: TrialState, content: Mapping[str, Any]) -> Context:
         """The context of a decision; where it is not as a trial writes it, the decision made again differs."""
         return state.settings.read_context(f"unit {content['unit']!r}", content.get("context"))
+
+    def _eligible(self, state: TrialState, content: Mapping[str, Any]) -> Mask:
+        """The arms that a unit could be given; where they are not as a trial writes them, the decision differs."""
+        return state.settings.read_eligible(f"unit {content['unit']!r}", content.get("eligible"))
 
     def _check_new(self, state: TrialState, unit: str, *, spelled: bool) -> None:
         """Whether a unit has an id that could be taken, and no arm; `spelled`: ids had one spelling already."""
@@ -281,7 +290,8 @@ class Replay:
         state.allocator.position = words
         # The first version did not always note how chances were known: it drew.
         noted = content.get("propensities", ESTIMATED)
-        draft = drafts.ask(state, content["unit"], self._context(state, content), noted=noted)
+        told = self._context(state, content), self._eligible(state, content)
+        draft = drafts.ask(state, content["unit"], *told, noted=noted)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older

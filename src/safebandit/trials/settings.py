@@ -27,6 +27,7 @@ from safebandit.trials.contexts import (
     read_features,
     scaled,
 )
+from safebandit.trials.control import check_control, read_control, read_floor, with_control
 from safebandit.trials.design import Design
 from safebandit.trials.designed import (
     amended_design,
@@ -36,6 +37,7 @@ from safebandit.trials.designed import (
     read_design,
     settings_of,
 )
+from safebandit.trials.eligibility import Mask, read_eligible
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
     check_cap,
@@ -54,7 +56,7 @@ from safebandit.trials.reading import (
 from safebandit.trials.texts import check_text
 
 # In the log only where there are some.
-_SELDOM = ("ids", "design", "context", "features")
+_SELDOM = ("ids", "design", "context", "features", "control", "control_floor")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ class Settings:
     `pending_cap` is how many units of an arm may wait for their risk before any is known; `lost` what a unit that is
     given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore"; `ids` a pattern that the
     id of a new unit must match, if there is one. `context` are the numbers that a unit asks with, each with its range
-    ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones too.
+    ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones too. `control` is the arm that all units
+    may be routed to, and has at least the chance `control_floor` while it is permissible; where there is a design, it
+    says both.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -83,6 +87,8 @@ class Settings:
     design: Design | None = None
     context: tuple[str, ...] = ()
     features: tuple[tuple[float, ...], ...] = ()
+    control: str | None = None
+    control_floor: float = 0.0
 
     @classmethod
     def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
@@ -110,6 +116,8 @@ class Settings:
         units: int | None = None,
         context: Sequence[str] | None = None,
         features: Any = None,
+        control: str | None = None,
+        control_floor: float = 0.0,
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
 
@@ -123,6 +131,7 @@ class Settings:
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = read_alpha(alpha, named)
         names, planned = read_arms(arms), read_units(units)
+        named_control = read_control(control, names)
         made = cls(
             arms=names,
             limits=limits,
@@ -135,6 +144,8 @@ class Settings:
             ids=read_ids(ids),
             context=() if context is None else read_declared(context),
             features=() if features is None else read_features(features, names),
+            control=named_control,
+            control_floor=read_floor(control_floor, named_control),
         )
         return made.checked()
 
@@ -154,6 +165,7 @@ class Settings:
         if self.design is not None:
             check_settings(self, self.design)
             check_without_context(self.context, self.features)
+        check_control(self.control, self.control_floor, () if self.design is not None else self.active)
         if self.goes_by_features:
             check_coefficients(self._features(), len(self.active))
         self.allocator()
@@ -199,6 +211,10 @@ class Settings:
         """A unit's context as it is kept, in the order in which it is declared."""
         return read_context(what, context, self.context)
 
+    def read_eligible(self, what: str, eligible: Any) -> Mask:
+        """The arms that a unit may be given, in the trial's order; None where nothing was said of them."""
+        return read_eligible(what, eligible, self.arms, self.withdrawn)
+
     def scaled(self, context: Sequence[float]) -> Numbers | None:
         """A context as the policy sees it; None where it sees none."""
         return scaled(context, self.context) if context else None
@@ -211,7 +227,7 @@ class Settings:
         """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place."""
         if self.design is not None:
             made = Allocator(
-                self.arms, self.limits, policy_from_text(self.policy), risks=self.risks, seed=self.seed,
+                self.arms, self.limits, self.floored_policy(), risks=self.risks, seed=self.seed,
                 conduct=self.design.conduct(), units=self.design.units,
             )  # fmt: skip
             for arm in self.withdrawn:
@@ -219,10 +235,24 @@ class Settings:
             return made
         places = [self.arms.index(arm) for arm in self.active]
         return Allocator(
-            self.active, self.limits, policy_from_text(self.policy),
-            risks=self.risks, seed=self.seed, places=places, conduct=plain_conduct(self.pending_cap),
+            self.active, self.limits, self.floored_policy(), risks=self.risks, seed=self.seed, places=places,
+            conduct=plain_conduct(self.pending_cap, -1 if self.control is None else self.active.index(self.control)),
             features=self._features(),
         )  # fmt: skip
+
+    @property
+    def control_arm(self) -> str | None:
+        """The control, as the settings or their design say it."""
+        return self.control if self.design is None else self.design.control
+
+    @property
+    def floor_of_control(self) -> float:
+        """The least chance of the control, as the settings or their design say it."""
+        return self.control_floor if self.design is None else self.design.control_floor
+
+    def floored_policy(self) -> Any:
+        """The policy with the floor under the control."""
+        return with_control(self.policy, self.control_arm, self.floor_of_control)
 
     def amended(
         self,
@@ -233,6 +263,8 @@ class Settings:
         withdraw: Sequence[str] = (),
         pending_cap: int | None = None,
         ids: str | None = None,
+        control: str | None = None,
+        control_floor: float | None = None,
         design: Any = None,
     ) -> Settings:
         """These settings with some changed; what is known of an arm that is added again counts again.
@@ -256,6 +288,7 @@ class Settings:
         gone = [arm for arm in (*self.withdrawn, *withdraw) if arm not in add]
         if self.design is not None:
             said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids}
+            said |= {"control": control, "control_floor": control_floor}
             changes = read_changes(design, {name: value for name, value in said.items() if value is not None})
             other = amended_design(self.design, changes, add=new)
             amended = replace(self, withdrawn=tuple(gone), **settings_of(other))
@@ -264,6 +297,7 @@ class Settings:
             return amended.checked()
         if design is not None:
             raise TrialError("this trial has no design to amend; create one by a design")
+        named_control = self.control if control is None else read_control(control, (*self.arms, *new))
         amended = replace(
             self,
             arms=(*self.arms, *new),
@@ -274,9 +308,13 @@ class Settings:
             if pending_cap is None
             else int(read_number("pending_cap", pending_cap, int, TrialError)),
             ids=self.ids if ids is None else read_ids(ids),
+            control=named_control,
+            control_floor=self.control_floor if control_floor is None else read_floor(control_floor, named_control),
         )
         if amended == self:
-            raise TrialError("an amendment changes alpha, policy, arms, pending_cap or ids; nothing would change")
+            raise TrialError(
+                "an amendment changes alpha, policy, arms, pending_cap, ids or control; nothing would change"
+            )
         return amended.checked()
 
     def _known_arm(self, arm: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from safebandit.names import normal
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.eligibility import Mask, standing_at, standing_key
 from safebandit.trials.events import NO_ARM, NOTHING, Event, canonical, kind_of
 from safebandit.trials.recounting import HARM, in_order
 from safebandit.trials.settings import Settings
@@ -15,7 +16,7 @@ from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep.
-_SELDOM = ("waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop")
+_SELDOM = ("waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by")
 # Contexts for which it is remembered that no arm is given.
 MOST_STANDING = 100
 _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
@@ -37,7 +38,8 @@ class TrialState:
         # something happens that may change it: not a pause, nor asking again.
         self.held_at: int | None = None
         self.waits_at: int | None = None
-        # Where a policy goes by the unit's context, the last such events for each context that asked.
+        # Where a policy goes by the unit's context, or only some arms are eligible for it, the last such events of each
+        # context and each such set of arms that asked.
         self.standing: dict[str, int] = {}
         # Those that were voided are no units; how many there were, by arm.
         self.units = 0
@@ -52,6 +54,10 @@ class TrialState:
         # and why, what is selected, and since which event that is.
         self.dropped: dict[str, int] = {}
         self.stop: dict[str, Any] | None = None
+        # Where every unit is given the control, since which event, and by which rule and why, if it was not a person;
+        # and the same of a pause that a rule made.
+        self.routed: dict[str, Any] | None = None
+        self.paused_by: dict[str, Any] | None = None
         # Of the last event: whether a look at the data became due by it, and whether the policy said that it is done.
         self.look_due = False
         self.done = False
@@ -68,15 +74,19 @@ class TrialState:
         """The event since which no arm is given, because none is permissible or because all wait for outcomes."""
         return self.held_at if self.waits_at is None else self.waits_at
 
-    def stands_for(self, context: Sequence[float]) -> int | None:
-        """The event since which a unit of this context is given no arm.
+    def stands_for(self, context: Sequence[float], eligible: Mask = None) -> int | None:
+        """The event since which a unit of this context that may be given the `eligible` arms is given none.
 
         What is decided for one context says nothing of another, where the policy goes by it: so a unit of another
         context is decided anew, and that is written. For the same context nothing has changed: to decide again would be
         another draw, and no new evidence. The last contexts are remembered, not all, so that a long hold does not make
-        the state long.
+        the state long. What holds for some arms says nothing of others, but holds for a part of them.
         """
-        return self.standing.get(_key(context)) if self.allocator.context_size else self.stands_at
+        by_context = context if self.allocator.context_size else ()
+        if eligible is None and not by_context:
+            return self.stands_at
+        found = standing_at(self.standing, by_context, eligible)
+        return self.stands_at if found is None and not by_context else found
 
     def apply(self, event: Event, store: Store) -> None:
         """Do what the event says was done; the decision itself is not made again."""
@@ -86,9 +96,7 @@ class TrialState:
     def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         if kind not in ("paused", "resumed", "closed", "recounted"):
-            self.held_at = self.waits_at = None
-            if kind not in NO_ARM:
-                self.standing = {}
+            self._end_holds(kind, content)
         looks = self.allocator.looks
         self.done = bool(content.get("done"))
         match kind_of(kind, content):
@@ -96,8 +104,7 @@ class TrialState:
                 self._give(number, content, store)
             case "held" | "waiting" as found:
                 self.decisions += 1
-                self.held_at, self.waits_at = (number, None) if found == "held" else (None, number)
-                self._stand(number, content.get("context"))
+                self._hold(number, found, content)
             case "recounted":
                 self._count_anew(store)
                 self.recounted = False
@@ -111,6 +118,10 @@ class TrialState:
                 self._count_anew(store)
             case "paused" | "resumed" | "closed":
                 self.status = {"resumed": "open"}.get(kind, kind)
+                self.paused_by = _by_rule(number, content) if "rule" in content else None
+            case "routed" | "unrouted":
+                self.routed = _by_rule(number, content) if kind == "routed" else None
+                self._mark_again()
             case "dropped" | "stopped" | "selected":
                 self._follow(number, kind, content)
             case unknown:
@@ -119,6 +130,19 @@ class TrialState:
         looks = 0 if kind in ("corrected", "voided", "amended") else looks
         self.look_due = self.allocator.looks > looks
         self.number = number
+
+    def _end_holds(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Where something happens that may change it, a unit may be given an arm again."""
+        if kind not in NO_ARM or "eligible" not in content:
+            self.held_at = self.waits_at = None
+        if kind not in NO_ARM:
+            self.standing = {}
+
+    def _hold(self, number: int, kind: str, content: Mapping[str, Any]) -> None:
+        # That there is no arm among some says nothing of the trial as a whole.
+        if "eligible" not in content:
+            self.held_at, self.waits_at = (number, None) if kind == "held" else (None, number)
+        self._stand(number, content.get("context"), content.get("eligible"))
 
     def _follow(self, number: int, kind: str, content: dict[str, Any]) -> None:
         """Do what the software wrote because of the event before."""
@@ -145,9 +169,11 @@ class TrialState:
             case "voided":
                 self._void(number, unit, store)
 
-    def _stand(self, number: int, context: Mapping[str, float] | None) -> None:
-        if context is not None and self.allocator.context_size:
-            self.standing[_key(self.settings.read_context("a unit", context))] = number
+    def _stand(self, number: int, context: Mapping[str, float] | None, eligible: Sequence[str] | None) -> None:
+        by_context = context is not None and self.allocator.context_size > 0
+        if by_context or eligible is not None:
+            known = self.settings.read_context("a unit", context) if by_context else ()
+            self.standing[standing_key(known, None if eligible is None else tuple(eligible))] = number
             if len(self.standing) > MOST_STANDING:
                 del self.standing[min(self.standing, key=lambda key: self.standing[key])]
 
@@ -220,7 +246,7 @@ class TrialState:
         position = self.allocator.position
         self.allocator = self.settings.allocator()
         self.allocator.position = position
-        self._drop_again()
+        self._mark_again()
         self.allocator.count(
             *in_order(
                 store.table(), self.allocator.arms, lost_is_harm=self.settings.lost == "harm",
@@ -233,7 +259,9 @@ class TrialState:
         """The arms that rules have dropped, in the order of the events."""
         return sorted(self.dropped, key=lambda arm: self.dropped[arm])
 
-    def _drop_again(self) -> None:
+    def _mark_again(self) -> None:
+        """Note with the arms what events say of them: which are dropped, and whether all units get the control."""
+        self.allocator.route(self.routed is not None)
         for arm in self.dropped:
             self.allocator.drop(self.allocator.arms.index(arm))
 
@@ -264,14 +292,15 @@ class TrialState:
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time
         made.recounted = not made.allocator.from_bytes(row.memory)
-        made._drop_again()
+        made._mark_again()
         if made.recounted:
             made._count_anew(store)
         return made
 
 
-def _key(context: Sequence[float]) -> str:
-    return canonical(list(context))
+def _by_rule(number: int, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The event since which something is so, and by which rule and why; or the reason that a person gave."""
+    return {"event": number, "rule": content.get("rule"), "why": content.get("why", content.get("reason"))}
 
 
 def _existing(store: Store, id: str) -> Unit:

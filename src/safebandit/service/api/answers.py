@@ -151,6 +151,14 @@ class StoppedAnswer(Answer):
     selected_at: int
 
 
+class GuardAnswer(Answer):
+    """Since which event something is so, by which rule, if not by a person, and why."""
+
+    event: int
+    rule: str | None
+    why: str
+
+
 class OverviewAnswer(Answer):
     """A trial at a glance; `holding` says why no arm is given at present, and `red` that none is permissible."""
 
@@ -174,6 +182,10 @@ class OverviewAnswer(Answer):
             description="What is decided depends on the unit's context: holding and waiting are of the last that asked."
         ),
     ]
+    control: str | None
+    control_floor: Annotated[float, Field(description="The least chance of the control, while it is permissible.")]
+    routed: Annotated[GuardAnswer | None, Field(description="Since when every unit is given the control, if so.")]
+    paused_by: Annotated[GuardAnswer | None, Field(description="Which rule paused the trial, if one did.")]
     units: int
     voided: int
     pending: int

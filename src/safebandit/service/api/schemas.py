@@ -26,6 +26,8 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
 _IDS = "A pattern that the id of a new unit must match; none if it is empty."
+_CONTROL = "The arm that units can be routed to."
+_FLOOR = "The least chance of the control, while it is permissible."
 
 
 class Body(BaseModel):
@@ -66,6 +68,8 @@ class NewTrial(Body):
         list[list[Finite]] | dict[str, list[Finite]] | None,
         Field(max_length=1000, description="A row of numbers for each arm, in order or by name."),
     ] = None
+    control: Annotated[ShortText | None, Field(examples=["placebo"], description=_CONTROL)] = None
+    control_floor: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, description=_FLOOR)] = 0.0
 
 
 class Question(Body):
@@ -83,6 +87,15 @@ class Asking(Question):
             max_length=100,
             examples=[{"age": 44, "smoker": 0}],
             description="By name, or all in order; a unit that has its arm need not say it again.",
+        ),
+    ] = None
+    eligible: Annotated[
+        list[ShortText] | None,
+        Field(
+            min_length=1,
+            max_length=1000,
+            examples=[["placebo", "low"]],
+            description="The arms that this unit may be given; without it all of the trial's.",
         ),
     ] = None
 
@@ -171,6 +184,8 @@ class Amendment(Body):
     withdraw: Annotated[list[ShortText], Field(max_length=1000)] = []
     pending_cap: Annotated[int | None, Field(ge=1, le=10**6)] = None
     ids: Annotated[str | None, Field(max_length=200, description=_IDS)] = None
+    control: Annotated[ShortText | None, Field(description=_CONTROL)] = None
+    control_floor: Annotated[float | None, Field(ge=0, lt=1, allow_inf_nan=False, description=_FLOOR)] = None
     design: Annotated[
         dict[str, Any] | None,
         Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
@@ -178,7 +193,7 @@ class Amendment(Body):
 
 
 class StatusChange(Body):
-    """Why a trial is paused, resumed or closed."""
+    """Why a trial is paused, resumed, closed, routed to its control, or no longer so."""
 
     reason: Reason
 

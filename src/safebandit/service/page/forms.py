@@ -70,6 +70,8 @@ def _settings(form: FormData) -> Settings:
         context=lines(form, "context") or None,
         features=[[_number(part.strip(), "a feature") for part in line.split(",")] for line in lines(form, "features")]
         or None,
+        control=text(form, "control").strip() or None,
+        control_floor=number(form, "control_floor", "the floor of the control") or 0.0,
     )
 
 
@@ -83,8 +85,9 @@ def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Respons
         return screens.trial_screen(request, key, trial, sent=Sent("ask", message, values=form, confirm=unit))
 
     def read() -> Work:
-        context = _context(request, trial, form)
-        return lambda writing: writing.trial(trial).ask(unit, context=context, actor=key.actor)
+        told: dict[str, Any] = {"context": _context(request, trial, form)}
+        told["eligible"] = [str(arm) for arm in form.getlist("eligible")] or None
+        return lambda writing: writing.trial(trial).ask(unit, **told, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
 
@@ -148,6 +151,8 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
             "ids": text(form, "ids").strip() or None,
+            "control": text(form, "control").strip() or None,
+            "control_floor": number(form, "control_floor", "the floor of the control"),
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
@@ -165,8 +170,8 @@ def find_unit(trial: TrialInPath, request: Request, key: Auditor, form: Form) ->
 
 @router.post("/trials/{trial}/{change}")
 def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, form: Form) -> Response:
-    """Pause, resume or close a trial."""
-    if change not in ("pause", "resume", "close"):
+    """Pause, resume or close a trial, route its units to the control or no longer."""
+    if change not in ("pause", "resume", "route", "unroute", "close"):
         raise RefusedError(404, "there is no such form")
 
     def read() -> Work:

@@ -31,7 +31,7 @@ GLANCE_SECONDS = 1.0
 
 class Head(NamedTuple):
     """A trial as everyone with a key may see it; `holding` says why no arm is permissible, `waiting` that those which
-    are wait for outcomes.
+    are wait for outcomes; `routed`, that every unit is given the control.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Head(NamedTuple):
     settings: Settings
     holding: str | None
     waiting: str | None
+    routed: bool = False
 
     @property
     def red(self) -> bool:
@@ -121,7 +122,7 @@ def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> He
     stands = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
     settings = Settings.from_dict(state["settings"])
-    return Head(row.name, row.status, row.number, row.time, *counts, settings, *stands)
+    return Head(row.name, row.status, row.number, row.time, *counts, settings, *stands, bool(state.get("routed")))
 
 
 class Glances:

@@ -23,14 +23,17 @@ from safebandit.trials.texts import no_formula
 from safebandit.version import __version__
 
 KINDS = ("csv", "parquet", "json")
+# The place of the eligible arms in a row.
+ELIGIBLE_AT = 4
 
 
 def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> bytes:
     """The bytes of a file.
 
-    csv and parquet have one row per unit: unit, round, arm, asked (the time), every number of its context, reward,
-    every risk, given_up, pending, void (it never got its arm, and counts as nothing), the propensity of the arm that it
-    was given, and the version of the settings. In csv a text that begins with = + - @
+    csv and parquet have one row per unit: unit, round, arm, asked (the time), the arms that were eligible for it (with
+    ; between them, and nothing where all were; a column only where there are such units), every number of its context,
+    reward, every risk, given_up, pending, void (it never got its arm, and counts as nothing), the propensity of the arm
+    that it was given, and the version of the settings. In csv a text that begins with = + - @
     or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
     says; `Trial.from_json` reads it. Until the trial is closed, the seed and the places in the random stream are left
     out, as they would tell which arms come next; `whole` has them all the same, for who owns the database.
@@ -67,9 +70,11 @@ def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
     rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
+    masked = any(row[ELIGIBLE_AT] is not None for row in rows)
+    rows = rows if masked else [(*row[:ELIGIBLE_AT], *row[ELIGIBLE_AT + 1 :]) for row in rows]
     told = settings.to_dict() if whole or row.status == "closed" else concealed_settings(settings.to_dict())
     about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(told)}
-    schema = _schema(settings, about)
+    schema = _schema(settings, about, masked)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     texts = [pa.array(column, pa.string() if field.name == "asked" else field.type)
              for column, field in zip(columns, schema, strict=True)]  # fmt: skip
@@ -78,7 +83,7 @@ def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa
     return pa.table(texts, schema=schema)
 
 
-def _schema(settings: Settings, about: dict[str, str]) -> pa.Schema:
+def _schema(settings: Settings, about: dict[str, str], masked: bool) -> pa.Schema:
     risks = settings.risks
     # Their columns begin with "risk", so that Instance.from_data finds them.
     telling = all(name.startswith("risk") for name in risks)
@@ -88,6 +93,7 @@ def _schema(settings: Settings, about: dict[str, str]) -> pa.Schema:
         ("round", pa.int64()),
         ("arm", pa.string()),
         ("asked", pa.timestamp("us", tz="UTC")),
+        *([("eligible", pa.string())] if masked else []),
         *((f"context {each.name}", pa.float64()) for each in ranges_of(settings.context)),
         ("reward", pa.float64()),
         *((name, pa.float64()) for name in named),
@@ -111,6 +117,7 @@ def _row(row: Any) -> tuple[Any, ...]:
         row.round,
         row.arm,
         row.time,
+        ";".join(decision["eligible"]) if "eligible" in decision else None,
         *([] if row.context is None else json.loads(row.context)),
         *outcome,
         given_up,
@@ -143,5 +150,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type):
         return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
     if pa.types.is_string(column.type):
-        return pa.chunked_array([[no_formula(text) for text in column.to_pylist()]], pa.string())
+        return pa.chunked_array(
+            [[None if text is None else no_formula(text) for text in column.to_pylist()]], pa.string()
+        )
     return column

@@ -84,7 +84,7 @@ class Overview:
     outcomes; where what is decided depends on the unit's context (`by_context`), they say that of the last unit that
     asked. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
     `progress` says how far it is, and `stopped` and `selected` what it came to. `intervals` says what those of the arms
-    are.
+    are. `routed` says since when every unit is given the `control`, and `paused_by` which rule paused the trial.
     """
 
     name: str
@@ -116,6 +116,10 @@ class Overview:
     context: list[str] = field(default_factory=list)
     features: dict[str, list[float]] | None = None
     by_context: bool = False
+    control: str | None = None
+    control_floor: float = 0.0
+    routed: dict[str, Any] | None = None
+    paused_by: dict[str, Any] | None = None
 
     @property
     def rounds(self) -> int:
@@ -174,6 +178,10 @@ def _overview(
         context=list(settings.context),
         features=dict(zip(settings.arms, map(list, settings.features), strict=True)) if settings.features else None,
         by_context=allocator.context_size > 0,
+        control=settings.control_arm,
+        control_floor=settings.floor_of_control,
+        routed=state.routed,
+        paused_by=state.paused_by,
         units=state.units,
         voided=sum(state.voided.values()),
         pending=state.waiting,
