@@ -100,14 +100,14 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
             ("design",),
         ),
     ),
-    "trial ask": (Without(("context", "eligible"), ("file",)), Needs(("each",), (("file",),))),
+    "trial ask": (Without(("context", "eligible", "stratum"), ("file",)), Needs(("each",), (("file",),))),
     "trial tell": (
         Without(("reward", "risk"), ("file",)),
         Needs(("each", "preview"), (("file",),)),
         Without(("each",), ("preview",)),
     ),
     "trial amend": (
-        Without(("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor"), ("design",)),
+        Without(("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor", "strata"), ("design",)),
     ),
     "trial rehearse": (
         *_SOURCES,

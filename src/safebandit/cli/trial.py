@@ -26,6 +26,8 @@ from safebandit.cli.live import (
     read_design_flag,
     read_features,
     read_risk,
+    read_strata,
+    read_stratum,
 )
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
@@ -47,6 +49,9 @@ Context = Annotated[
 ]
 Eligible = Annotated[
     list[str] | None, typer.Option(help="An arm that it may be given, if not all may be; may be repeated.")
+]
+Stratum = Annotated[
+    list[str] | None, typer.Option(help="Its stratum, where the trial has strata: site=a, once for each factor.")
 ]
 Policy = Annotated[
     str | None, typer.Option(help="A policy by name, such as tsbu:schedule=theory.", autocompletion=complete_policy)
@@ -95,6 +100,10 @@ def new(
     ] = None,
     control: Annotated[str | None, Control] = None,
     control_floor: Annotated[float, ControlFloor] = 0.0,
+    strata: Annotated[
+        list[str] | None,
+        typer.Option(help="A factor of the strata and its levels: site=a,b (repeated); each decides by its own units."),
+    ] = None,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -113,6 +122,7 @@ def new(
         risks=None if risks is None else names(risks), policy=policy, seed=seed, pending_cap=pending_cap, delay=delay,
         lost=lost, title=title, ids=ids, units=units, context=context or None,
         features=None if features is None else read_features(features), control=control, control_floor=control_floor,
+        strata=read_strata(strata),
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -137,6 +147,7 @@ def ask(
     unit: OneUnit = None,
     context: Context = None,
     eligible: Eligible = None,
+    stratum: Stratum = None,
     file: File = None,
     each: Each = False,
     db: Database = DATABASE,
@@ -146,7 +157,8 @@ def ask(
     """Give a unit its arm: the arm on stdout, why on stderr. A unit that has one gets the same again.
 
     With --file many units get theirs, in order, in one step: a table on stdout. The file has a column unit, and one
-    for each number of the context; in a column eligible there may be the arms that a unit may be given, with ; between.
+    for each number of the context and each factor of the strata; in a column eligible there may be the arms that a
+    unit may be given, with ; between.
 
     Exit status 3: there is no arm to give; stdout stays empty, stderr says why: the trial holds, as no arm is
     permissible, or waits for outcomes.
@@ -154,9 +166,10 @@ def ask(
     one_of(unit, file)
     if unit is None or file is not None:
         return ask_file(name, Path(str(file)), each=each, db=db, actor=actor, json=json)
-    who, told = checked_actor(actor), read_context(context)
+    who = checked_actor(actor)
+    told: dict[str, Any] = {"context": read_context(context), "stratum": read_stratum(stratum)}
     with open_ledger(db) as ledger:
-        given = ledger.ask(name, unit, context=told, eligible=eligible or None, actor=who)
+        given = ledger.ask(name, unit, **told, eligible=eligible or None, actor=who)
     if json:
         print_document({**given._asdict(), "held": given.held})
     elif given.arm is not None:

@@ -20,6 +20,7 @@ from safebandit.cli.live import (
     print_plain,
     read_context,
     read_events,
+    read_stratum,
 )
 from safebandit.errors import NotFoundError, TrialError
 
@@ -55,7 +56,7 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
     print_plain(table)
 
 
-_PERMISSIBLE = {True: "yes", False: "no", None: "by context"}
+_PERMISSIBLE = {True: "yes", False: "no", None: "by unit"}
 
 
 def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
@@ -79,6 +80,7 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
         )  # fmt: skip
     print_plain(table)
     print_plain(f"intervals of means: {found['intervals']}; `safebandit trial analyse` has ones for any look")
+    _print_strata(found)
     _print_rules(found)
     for each in (each for each in found["expected"] if each["regret"] is not None):
         print_plain(
@@ -94,13 +96,18 @@ def explain(
     context: Annotated[
         list[str] | None, typer.Option(help="Without a unit: the context that one would ask with, as in `trial ask`.")
     ] = None,
+    eligible: Annotated[list[str] | None, typer.Option(help="Without a unit: an arm that one may be given.")] = None,
+    stratum: Annotated[
+        list[str] | None, typer.Option(help="Without a unit: the stratum of one, as in `trial ask`.")
+    ] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> None:
     """Say why a unit was given its arm, as it was recorded then; without a unit, why each arm is permissible or not."""
-    told = read_context(context)
-    if unit is not None and told is not None:
-        raise TrialError(f"unit {unit!r} is explained by the context that it asked with; leave --context out")
+    asked = {"context": read_context(context), "stratum": read_stratum(stratum), "eligible": eligible or None}
+    told = {flag: value for flag, value in asked.items() if value is not None}
+    if unit is not None and told:
+        raise TrialError(f"unit {unit!r} is explained by what it asked with; leave --{next(iter(told))} out")
     if unit is not None:
         with open_ledger(db) as ledger:
             state = ledger.state(name)
@@ -125,11 +132,11 @@ def explain(
     print_plain(table)
 
 
-def _overview(db: str, name: str, context: list[float] | dict[str, float] | None = None) -> dict[str, Any]:
+def _overview(db: str, name: str, told: dict[str, Any] | None = None) -> dict[str, Any]:
     with open_ledger(db) as ledger:
         from safebandit.trials.record.overview import overview
 
-        return overview(ledger, name, context=context).to_dict()
+        return overview(ledger, name, **(told or {})).to_dict()
 
 
 def _print_head(found: dict[str, Any]) -> None:
@@ -144,6 +151,9 @@ def _print_head(found: dict[str, Any]) -> None:
     _print_progress(found)
     if found["context"]:
         print_plain(f"units ask with a context: {', '.join(found['context'])}")
+    if found["factors"]:
+        listed = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in found["factors"].items())
+        print_plain(f"strata, each decided by its own units: {listed}")
     if found["control"]:
         floor = f", with a chance of at least {found['control_floor']:g}" if found["control_floor"] else ""
         print_plain(f"control: {found['control']}{floor}")
@@ -176,6 +186,25 @@ def _print_progress(found: dict[str, Any]) -> None:
         print_plain(f"stopped in event {stop['event']}, by the rule {stop['rule']}: {stop['why']}", style="bold")
         late = "" if stop["selected_at"] == stop["event"] else f" (since event {stop['selected_at']}, after the stop)"
         print_plain(f"selected: {found['selected'] or 'no arm'}{late}; {stop['why_selected']}", style="bold")
+
+
+def _print_strata(found: dict[str, Any]) -> None:
+    """Every arm in every stratum."""
+    if not found["strata"]:
+        return
+    by_risk = [f"risk{risk}" for risk in _by_risk(found["risks"])]
+    table = plain_table(
+        ["stratum", "arm", "plays", "reward", *by_risk, "permissible"], right=("plays", "reward", *by_risk)
+    )  # fmt: skip
+    for part in found["strata"]:
+        for arm in part["arms"]:
+            means = [figure(mean) for mean in (arm["mean_reward"], *arm["mean_risk"])]
+            add(table, part["stratum"], arm["arm"], f"{arm['plays']:,}", *means, _PERMISSIBLE[arm["permissible"]])
+    print_plain("above, all strata together; each by itself:")
+    print_plain(table)
+    for part in found["strata"]:
+        if part["holding"] is not None:
+            print_plain(f"{part['stratum']} gives no arm: {part['holding']}", style="bold red")
 
 
 def _print_rules(found: dict[str, Any]) -> None:
@@ -216,6 +245,8 @@ def _print_decision(event: Event, settings: Settings) -> None:
     print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
     if "context" in content:
         print_plain(f"context: {context_words(content['context'])}")
+    if "stratum" in content:
+        print_plain(f"stratum: {', '.join(f'{name} {level}' for name, level in content['stratum'].items())}")
     if "eligible" in content:
         print_plain(f"eligible: {', '.join(content['eligible'])}")
     print_plain(f"why: {content['why']}")

@@ -228,10 +228,9 @@ class Allocator:
         if not self.routed:
             return explained
         instead = f"all units are routed to the control, {self.arms[self.conduct.control]}"
-        views = (
-            each._replace(why=instead) if each.permissible and not each.chosen else each for each in explained.arms
-        )
-        return replace(explained, arms=tuple(views))
+        others = [each.permissible and not each.chosen for each in explained.arms]
+        views = zip(explained.arms, others, strict=True)
+        return replace(explained, arms=tuple(each._replace(why=instead) if other else each for each, other in views))
 
     def reason_of(self, decision: Decision) -> str:
         """Why this arm, or why none, in words."""

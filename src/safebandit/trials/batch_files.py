@@ -16,14 +16,22 @@ UNIT, REWARD, RISK, ELIGIBLE = "unit", "reward", "risk", "eligible"
 
 
 def read_askings(path: Path, settings: Settings) -> list[dict[str, Any]]:
-    """Units that ask: a column `unit`, and one for each number of the context where the trial has one; in `eligible`
-    there may be the arms that a unit may be given, with ; between them, and nothing where that is all of them.
+    """Units that ask: a column `unit`, and one for each number of the context and each factor of the strata where the
+    trial has some; in `eligible` there may be the arms that a unit may be given, with ; between them, and nothing where
+    that is all of them.
     """
-    context = [each.name for each in ranges_of(settings.context)]
-    _check_names(context)
-    rows = _rows(path, [UNIT, *context, ELIGIBLE], needed=[UNIT, *context])
-    told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
-    return [{"id": row[UNIT], **each, **_eligible(row)} for (_, row), each in zip(rows, told, strict=True)]
+    context, factors = [each.name for each in ranges_of(settings.context)], [name for name, _ in settings.factors]
+    _check_names([*context, *factors])
+    rows = _rows(path, [UNIT, *context, *factors, ELIGIBLE], needed=[UNIT, *context, *factors])
+    return [
+        {
+            "id": row[UNIT],
+            **({"context": {name: _number(row, name, i) for name in context}} if context else {}),
+            **({"stratum": {name: row[name].strip() for name in factors}} if factors else {}),
+            **_eligible(row),
+        }
+        for i, row in rows
+    ]
 
 
 def _eligible(row: Mapping[str, str]) -> dict[str, list[str]]:
@@ -79,6 +87,8 @@ def _check_names(names: Sequence[str]) -> None:
     for name in (UNIT, REWARD, ELIGIBLE):
         if name in names:
             raise TrialError(f'a number of this trial is named "{name}", as a column of tables is; send one by one')
+    if len(set(names)) < len(names):
+        raise TrialError("a number of the context and a factor of the strata have one name; send one by one")
 
 
 def _number(row: Mapping[str, str], name: str, line: int) -> float:

@@ -9,6 +9,7 @@ from safebandit.trials.contexts import context_words
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import outcome_names
 from safebandit.trials.settings import Settings
+from safebandit.trials.strata import stratum_names
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
@@ -53,6 +54,7 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
 
 def _context(content: dict[str, Any]) -> str:
     said = [context_words(content["context"])] if "context" in content else []
+    said += [", ".join(f"{name} {level}" for name, level in content["stratum"].items())] if "stratum" in content else []
     said += [f"eligible: {', '.join(content['eligible'])}"] if "eligible" in content else []
     return f" ({'; '.join(said)})" if said else ""
 
@@ -95,6 +97,7 @@ def _describe_settings(settings: Settings) -> str:
     arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
     by = "" if settings.design is None else f", by a design of at most {settings.design.units} units"
     units = f", a context of {', '.join(settings.context)}" if settings.context else ""
+    units += f", {len(stratum_names(settings.factors))} strata" if settings.factors else ""
     return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}{units}{by}"
 
 

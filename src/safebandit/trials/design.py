@@ -21,6 +21,7 @@ from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
 from safebandit.trials.design_words import describe
 from safebandit.trials.rules import cause_names, group_rules, write_rule, write_stopping
+from safebandit.trials.strata import Factors, written
 from safebandit.trials.toml import located, read_toml, write_toml
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class Design:
     excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
     after every cohort, or after every `looks` units, or after as many as `looks` lists. The `control` has at least the
     chance `control_floor` whenever the policy is asked and its gate is open. A rule of `stop` may say
-    `then`: "pause" or "route", which gives every unit the control, until a person undoes it. Credible intervals are
+    `then`: "pause" or "route", which gives every unit the control, until a person undoes it. In each of the
+    `strata`, levels of factors such as {"site": ["a", "b"]}, the policy decides by its own units; looks and rules are
+    about all of them together. Credible intervals are
     from a Beta `prior`; they decide nothing, and rules have priors of their own.
     """
 
@@ -65,6 +68,7 @@ class Design:
     ordered: bool
     control: str | None
     control_floor: float
+    strata: Factors
     least_reward: float | None
     cohort: int
     waits: bool
@@ -96,6 +100,7 @@ class Design:
         ordered: bool | None = None,
         control: str | None = None,
         control_floor: float = 0.0,
+        strata: Mapping[str, Sequence[str]] | None = None,
         least_reward: float | None = None,
         cohort: int = 1,
         waits: bool | None = None,
@@ -197,6 +202,7 @@ class Design:
         plain["alpha"] = write_alpha(plain_alpha(self.limits))
         del plain["then"]
         plain["stop"] = write_stopping(self)
+        plain["strata"] = written(self.strata)
         plain["select"] = write_rule(self.select, self)
         return {key: value for key, value in plain.items() if key not in USUAL or value != USUAL[key]}
 
@@ -238,7 +244,7 @@ class Design:
 # What `to_dict` leaves out. What follows from other fields is always written.
 USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None,
-    "control_floor": 0.0, "least_reward": None,
+    "control_floor": 0.0, "strata": {}, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
     "prior": [1.0, 1.0],
 }  # fmt: skip

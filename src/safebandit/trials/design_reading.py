@@ -26,6 +26,7 @@ from safebandit.trials.reading import (
     read_units,
 )
 from safebandit.trials.rules import read_selection, read_stopping
+from safebandit.trials.strata import read_factors
 from safebandit.trials.texts import check_text
 
 _LOOKS = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*/\s*(\d+)\s*")
@@ -239,6 +240,7 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "rewarded": _rewarded,
     "ordered": _flag_or("ordered", lambda read: finds_doses(policy_from_text(read["policy"]))),
     "control": lambda value, read: read_control(value, read["arms"], DesignError),
+    "strata": lambda value, _: read_factors(value, DesignError),
     "control_floor": lambda value, read: read_floor(value, read["control"], DesignError),
     "least_reward": _least_reward,
     "cohort": _count("cohort", 1),

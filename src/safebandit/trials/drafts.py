@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from safebandit.core.arms import Numbers
 from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Chances, Position
+from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Allocator, Chances, Position
 from safebandit.trials.contexts import Context, by_name
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
@@ -20,6 +21,7 @@ from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
+from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
@@ -40,47 +42,61 @@ def check_beginning(settings: Settings) -> None:
 
 
 def ask(
-    state: TrialState, unit: str, context: Context = (), eligible: Mask = None, *, noted: str | None = None
-) -> Draft:  # fmt: skip
-    """Decide: an arm for the unit of this context, one of those `eligible` for it, or that none is given; with all that
-    the decision rests on.
+    state: TrialState,
+    unit: str,
+    context: Context = (),
+    eligible: Mask = None,
+    stratum: str = "",
+    *,
+    noted: str | None = None,
+) -> Draft:
+    """Decide: an arm for the unit of this context and stratum, one of those `eligible` for it, or that none is given;
+    with all that the decision rests on.
 
     The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
     from draws, the decision is one of them; older logs did not count it. A decision that is made again has its chances
     as they were `noted`: older logs estimated some that are integrated now.
     """
     check_open(state)
-    with state.allocator.only(eligible):
-        return _decided(state, unit, context, eligible, noted)
+    told = {
+        **({"context": by_name(context, state.settings.context)} if context else {}),
+        **({} if eligible is None else {"eligible": list(eligible)}),
+        **({"stratum": levels_of(stratum)} if stratum else {}),
+    }
+    with state.decider(stratum).only(eligible):
+        return _decided(state, unit, stratum, told, state.settings.scaled(context), noted)
 
 
-def _decided(state: TrialState, unit: str, context: Context, eligible: Mask, noted: str | None) -> Draft:
-    allocator = state.allocator
-    before, seen = allocator.position, state.settings.scaled(context)
-    decision = allocator.decide(state.round, context=seen)
+def _decided(
+    state: TrialState, unit: str, stratum: str, told: Mapping[str, Any], seen: Numbers | None, noted: str | None
+) -> Draft:
+    """The decision for a unit that asks with what it `told`; `seen` is its context as the policy sees it."""
+    allocator, clock = state.decider(stratum), state.clock(stratum)
+    before = allocator.position
+    decision = allocator.decide(clock, context=seen)
     drawn = noted is not None and noted.startswith(ESTIMATED)
-    chances = allocator.chances(state.round, state.decisions + 1, decision, context=seen, by_draws=drawn)
+    chances = allocator.chances(clock, state.decisions + 1, decision, context=seen, by_draws=drawn)
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.
-    decision = allocator.judged(decision, state.round, aside=state.decisions + 2, context=seen)
+    decision = allocator.judged(decision, clock, aside=state.decisions + 2, context=seen)
     body = {
         "unit": unit,
-        **({"context": by_name(context, state.settings.context)} if context else {}),
-        **({} if eligible is None else {"eligible": list(eligible)}),
+        **told,
         "round": state.round,
         "decision": state.decisions + 1,
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
         "none_permissible": decision.none,
         **({"done": True} if decision.k == DONE else {}),
-        **_grounds(state, decision, chances, before),
+        **_grounds(state, allocator, decision, chances, before),
     }
     return Draft("asked" if decision.k >= 0 else "waiting" if decision.k == WAIT else "held", body)
 
 
-def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Position) -> dict[str, Any]:
+def _grounds(
+    state: TrialState, allocator: Allocator, decision: Decision, chances: Chances, before: Position
+) -> dict[str, Any]:  # fmt: skip
     """What a decision rests on; `before` is where the random numbers were."""
-    allocator = state.allocator
     arms = {
         name: {
             "permissible": bool(decision.permissible[i]),
@@ -113,7 +129,7 @@ def recount(state: TrialState) -> Draft:
     """That all outcomes were counted anew, because other formulas had counted them before; and where the random
     numbers are, from which these formulas go on.
     """
-    body = {"software": __version__, "formulas": formulas_hash(), "stream": list(state.allocator.position)}
+    body = {"software": __version__, "formulas": formulas_hash(), "stream": state.position}
     return Draft("recounted", body)
 
 
@@ -194,6 +210,8 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     if isinstance(changes.get("design"), Design) and state.settings.design is not None:
         changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
     settings = state.settings.amended(**changes)
+    if settings.factors != state.settings.factors:
+        raise ConflictError(f'the strata of trial "{state.name}" stay as they are; create another trial for others')
     if state.routed is not None and settings.control_arm is None:
         raise ConflictError(f'trial "{state.name}" gives every unit its control, and needs one; unroute it first')
     # An alpha of 0 is a change too.

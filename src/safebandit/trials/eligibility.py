@@ -41,23 +41,27 @@ def read_eligible(what: str, eligible: Any, arms: Sequence[str], withdrawn: Sequ
     return tuple(arm for arm in arms if arm in named)
 
 
-def standing_key(context: Sequence[float], eligible: Mask) -> str:
-    """Under what a hold is remembered: the context that it was decided for, and the arms, where not all of them."""
-    return canonical(list(context)) if eligible is None else canonical([list(context), list(eligible)])
-
-
-def standing_at(standing: Mapping[str, int], context: Sequence[float], eligible: Mask) -> int | None:
-    """The last event that gave no arm to a unit of this context for these arms, or for these and others: where none of
-    some arms is given, none of a part of them is.
+def standing_key(context: Sequence[float], eligible: Mask, stratum: str = "") -> str:
+    """Under what a hold is remembered: the context and the stratum that it was decided for, and the arms, where not all
+    of them.
     """
-    exact = standing.get(standing_key(context, eligible))
+    if eligible is None and not stratum:
+        return canonical(list(context))
+    mask = None if eligible is None else list(eligible)
+    return canonical({"context": list(context), "eligible": mask, "stratum": stratum})
+
+
+def standing_at(standing: Mapping[str, int], context: Sequence[float], eligible: Mask, stratum: str) -> int | None:
+    """The last event that gave no arm to a unit of this context and stratum for these arms, or for these and others:
+    where none of some arms is given, none of a part of them is.
+    """
+    exact = standing.get(standing_key(context, eligible, stratum))
     if exact is not None or eligible is None:
         return exact
-    found = [number for key, number in standing.items() if _covers(json.loads(key), list(context), set(eligible))]
+    whole = standing.get(standing_key(context, None, stratum))
+    found = [] if whole is None else [whole]
+    for key, number in standing.items():
+        asked = json.loads(key)
+        if isinstance(asked, dict) and (asked["context"], asked["stratum"]) == (list(context), stratum):
+            found += [number] if asked["eligible"] and set(eligible) <= set(asked["eligible"]) else []
     return max(found, default=None)
-
-
-def _covers(key: list[Any], context: list[float], eligible: set[str]) -> bool:
-    if len(key) == 2 and isinstance(key[0], list):
-        return bool(key[0] == context and eligible <= set(key[1]))
-    return bool(key == context)

@@ -18,6 +18,7 @@ from safebandit.trials.looks import consequences, measured, selection
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
+from safebandit.trials.strata import AnyStratum, stratum_names
 from safebandit.trials.texts import check_text, is_keepable, read_unit_id
 from safebandit.trials.units import Unit
 
@@ -44,6 +45,7 @@ class Engine:
         *,
         context: AnyContext | None = None,
         eligible: Sequence[str] | None = None,
+        stratum: AnyStratum | None = None,
         actor: str,
     ) -> Allocation:
         """Give a unit its arm, of the `eligible` ones where some are named; the one that it has already, if it has one:
@@ -60,16 +62,18 @@ class Engine:
         if found is not None:
             self._check_context(found, context)
             self._check_eligible(found, eligible)
+            self._check_stratum(found, stratum)
             return self._decided(("asked",), found.asked_at, found)
         unit = read_unit_id(id)
         drafts.check_id(self.state, unit)
         told = self.state.settings.read_context(f"unit {unit!r}", context)
         mask = self.state.settings.read_eligible(f"unit {unit!r}", eligible)
-        stands_at = self.state.stands_for(told, mask)
+        part = self.state.settings.read_stratum(f"unit {unit!r}", stratum)
+        stands_at = self.state.stands_for(told, mask, part)
         if stands_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
             return self._decided(tuple(NO_ARM), stands_at)._replace(unit=unit)
-        draft = drafts.ask(self.state, unit, told, mask)
+        draft = drafts.ask(self.state, unit, told, mask, part)
         done = self.append(draft, actor)
         return _answer(draft.kind, draft.body, done.event, new=True)
 
@@ -139,6 +143,16 @@ class Engine:
                 f"got {', '.join(mask)}; ask without them for the arm that it has"
             )
 
+    def _check_stratum(self, unit: Unit, stratum: AnyStratum | None) -> None:
+        """Refuse another stratum than that of a unit which has its arm."""
+        if stratum is not None:
+            told = self.state.settings.read_stratum(f"unit {unit.id!r}", stratum)
+            if told != unit.stratum:
+                raise ConflictError(
+                    f"unit {unit.id!r} has its arm since event {unit.asked_at} in another stratum, got {told}; ask "
+                    "without one for the arm that it has"
+                )
+
     def _unit(self, id: str | int) -> Unit:
         unit = find_unit(self.state.aliases, self.store, id)
         if unit is None:
@@ -173,7 +187,8 @@ def warm_up(settings: Settings) -> None:
     practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
     context = {each.name: each.low for each in ranges_of(settings.context)} or None
-    if practice.ask("1", context=context, actor=SOFTWARE).arm is not None:
+    stratum = next(iter(stratum_names(settings.factors)), None)
+    if practice.ask("1", context=context, stratum=stratum, actor=SOFTWARE).arm is not None:
         reward = 0.0 if settings.rewarded else None
         practice.tell("1", reward=reward, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)
     if settings.design is not None:

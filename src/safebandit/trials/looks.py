@@ -30,6 +30,7 @@ from safebandit.version import __version__
 
 # Why a trial ends where no stopping rule ends it.
 MOST_UNITS, NO_ARM, POLICY = CAUSES
+DONE_WORDS = "the policy's question is answered: nobody needs an arm any more"
 # What a rule writes instead of stopping the trial, by what its `then` says.
 GUARDS = {"pause": "paused", "route": "routed"}
 # What a rule does where it is reached, by the same.
@@ -146,18 +147,27 @@ def _guarded(state: TrialState, seen: Measured, kind: str, written: Sequence[str
 
 def _ended(state: TrialState, units: int) -> tuple[str, str] | None:
     """Whether the trial has ended by itself: nobody can be given an arm any more, and nothing is waited for."""
-    allocator, course = state.allocator, state.allocator.course
-    if state.done:
-        return POLICY, "the policy's question is answered: nobody needs an arm any more"
+    course = state.allocator.course
+    if state.done and not state.settings.factors:
+        return POLICY, DONE_WORDS
     if course["settled"] < course["given"]:
         return None
     if course["given"] >= units:
         return MOST_UNITS, f"all {units_of(units, 'unit')} of the design had an arm, and nothing is waited for"
+    # What only a person can end does not end the trial: a control that is not safe holds. And a stratum that gives no
+    # arm any more says nothing of the others.
+    if state.routed is not None or state.settings.factors:
+        return None
+    return _without_arm(state)
+
+
+def _without_arm(state: TrialState) -> tuple[str, str] | None:
+    """Whether nobody is given an arm any more, though nothing is waited for."""
+    allocator = state.allocator
     next_one = allocator.consider(state.round)
     if next_one.k == DONE:
-        return POLICY, "the policy's question is answered: nobody needs an arm any more"
-    # What only a person can end does not end the trial: a control that is not safe holds.
-    if next_one.k >= 0 or state.routed is not None:
+        return POLICY, DONE_WORDS
+    if next_one.k >= 0:
         return None
     left = "every arm was dropped" if all(allocator.dropped) else allocator.reason_of(next_one)
     return NO_ARM, f"nothing is waited for, and {left}"

@@ -27,6 +27,7 @@ from safebandit.simulation.summaries import standard_error
 from safebandit.trials.reading import fitting_cap
 from safebandit.trials.settings import Settings
 from safebandit.trials.simulated import Plan, Runs, play
+from safebandit.trials.strata import stratum_names
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -278,6 +279,8 @@ def rehearse(
             f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
             "simulate its policy on a linear instance"
         )
+    if settings.factors:
+        settings, units = _one_stratum(settings, units)
     truth = _truth(settings, mu, nu, instance)
     scenario = Expected(
         _units(settings, units),
@@ -299,6 +302,17 @@ def rehearse(
     plan = plan_rehearsal(settings, truth, scenario, number)
     runs = play(plan, range(wanted), workers=at_once, progress=progress)
     return Rehearsal(settings, truth, scenario, number, runs, runs.trials < wanted)
+
+
+def _one_stratum(settings: Settings, units: Any) -> tuple[Settings, int]:
+    """The settings of one stratum, which is a trial of its own, and its part of the units, rounded up."""
+    if settings.design is not None:
+        raise SimulationError(
+            "a trial by a design with strata cannot be rehearsed: its rules are about all strata together; rehearse "
+            "the design without them"
+        )
+    strata = len(stratum_names(settings.factors))
+    return replace(settings, strata=()), -(-_units(settings, units) // strata)
 
 
 def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, seed: int) -> Plan:

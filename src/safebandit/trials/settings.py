@@ -53,10 +53,11 @@ from safebandit.trials.reading import (
     read_risks,
     read_units,
 )
+from safebandit.trials.strata import AnyStratum, Factors, read_factors, read_stratum, stratum_seed, written
 from safebandit.trials.texts import check_text
 
 # In the log only where there are some.
-_SELDOM = ("ids", "design", "context", "features", "control", "control_floor")
+_SELDOM = ("ids", "design", "context", "features", "control", "control_floor", "strata")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Settings:
     id of a new unit must match, if there is one. `context` are the numbers that a unit asks with, each with its range
     ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones too. `control` is the arm that all units
     may be routed to, and has at least the chance `control_floor` while it is permissible; where there is a design, it
-    says both.
+    says both. `strata` are factors with their levels, which units are told apart by.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -89,6 +90,7 @@ class Settings:
     features: tuple[tuple[float, ...], ...] = ()
     control: str | None = None
     control_floor: float = 0.0
+    strata: Factors = ()
 
     @classmethod
     def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
@@ -118,6 +120,7 @@ class Settings:
         features: Any = None,
         control: str | None = None,
         control_floor: float = 0.0,
+        strata: Mapping[str, Sequence[str]] | None = None,
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
 
@@ -146,6 +149,7 @@ class Settings:
             features=() if features is None else read_features(features, names),
             control=named_control,
             control_floor=read_floor(control_floor, named_control),
+            strata=read_factors(strata),
         )
         return made.checked()
 
@@ -165,6 +169,8 @@ class Settings:
         if self.design is not None:
             check_settings(self, self.design)
             check_without_context(self.context, self.features)
+        if read_factors(written(self.strata)) != self.strata or (self.strata and self.design is not None):
+            raise TrialError(f"strata must be as a trial writes them, or its design, got {self.strata}")
         check_control(self.control, self.control_floor, () if self.design is not None else self.active)
         if self.goes_by_features:
             check_coefficients(self._features(), len(self.active))
@@ -223,11 +229,23 @@ class Settings:
         rows = [row for arm, row in zip(self.arms, self.features, strict=False) if arm not in self.withdrawn]
         return features_for(rows, len(self.active), len(self.context))
 
-    def allocator(self) -> Allocator:
-        """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place."""
+    @property
+    def factors(self) -> Factors:
+        """The factors of the strata, as the settings or their design say them."""
+        return self.strata if self.design is None else self.design.strata
+
+    def read_stratum(self, what: str, stratum: AnyStratum | None) -> str:
+        """The name of a unit's stratum; nothing where there are no strata."""
+        return read_stratum(what, stratum, self.factors)
+
+    def allocator(self, stratum: str = "") -> Allocator:
+        """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place. That of a
+        stratum has random numbers of its own.
+        """
+        seed = stratum_seed(self.seed, stratum)
         if self.design is not None:
             made = Allocator(
-                self.arms, self.limits, self.floored_policy(), risks=self.risks, seed=self.seed,
+                self.arms, self.limits, self.floored_policy(), risks=self.risks, seed=seed,
                 conduct=self.design.conduct(), units=self.design.units,
             )  # fmt: skip
             for arm in self.withdrawn:
@@ -235,7 +253,7 @@ class Settings:
             return made
         places = [self.arms.index(arm) for arm in self.active]
         return Allocator(
-            self.active, self.limits, self.floored_policy(), risks=self.risks, seed=self.seed, places=places,
+            self.active, self.limits, self.floored_policy(), risks=self.risks, seed=seed, places=places,
             conduct=plain_conduct(self.pending_cap, -1 if self.control is None else self.active.index(self.control)),
             features=self._features(),
         )  # fmt: skip
@@ -330,6 +348,8 @@ class Settings:
         if self.design is not None:
             plain["design"] = self.design.to_dict()
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+        if self.strata:
+            listed["strata"] = written(self.strata)
         if self.features:
             listed["features"] = [list(row) for row in self.features]
         return {**listed, "alpha": write_alpha(plain_alpha(self.limits))}
@@ -341,6 +361,8 @@ class Settings:
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         if "design" in values:
             values["design"] = kept_design(values["design"])
+        if "strata" in values:
+            values["strata"] = read_factors(values["strata"])
         if "features" in values:
             values["features"] = tuple(tuple(row) for row in values["features"])
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)

@@ -18,6 +18,7 @@ from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
 from safebandit.core.trials import LOOK, Book, Chance, advance_for, new_book
+from safebandit.errors import DesignError
 from safebandit.problems.scenario import Scenario
 from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources
@@ -117,6 +118,8 @@ def simulate_design(
 
 def plan_of(design: Design, scenario: Scenario, seed: int) -> Plan:
     """A design on a scenario as compiled code takes it."""
+    if design.strata:
+        raise DesignError("a design with strata is not simulated yet: simulate it without them, as one stratum is")
     policy, count = design.prepared(), len(design.arms)
     kinds = {kind for value in (policy, design.select, *design.stop) for kind in kinds_of(value)}
     sent = [formula for kind in sorted(kinds, key=str) for formula in formulas_to_send(kind)]

@@ -70,6 +70,14 @@ class NewTrial(Body):
     ] = None
     control: Annotated[ShortText | None, Field(examples=["placebo"], description=_CONTROL)] = None
     control_floor: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, description=_FLOOR)] = 0.0
+    strata: Annotated[
+        dict[str, list[ShortText]] | None,
+        Field(
+            max_length=100,
+            examples=[{"site": ["a", "b"]}],
+            description="Factors and their levels: each stratum is decided by its own units.",
+        ),
+    ] = None
 
 
 class Question(Body):
@@ -98,12 +106,24 @@ class Asking(Question):
             description="The arms that this unit may be given; without it all of the trial's.",
         ),
     ] = None
+    stratum: Annotated[
+        dict[str, ShortText] | None,
+        Field(
+            max_length=100,
+            examples=[{"site": "a"}],
+            description="The level of each factor, where the trial has strata.",
+        ),
+    ] = None
 
 
 class Supposed(Body):
-    """The context of a unit that might ask."""
+    """What a unit that might ask would ask with."""
 
-    context: Annotated[dict[str, Finite] | list[Finite], Field(max_length=100, examples=[{"age": 44, "smoker": 0}])]
+    context: Annotated[
+        dict[str, Finite] | list[Finite] | None, Field(max_length=100, examples=[{"age": 44, "smoker": 0}])
+    ] = None
+    eligible: Annotated[list[ShortText] | None, Field(min_length=1, max_length=1000)] = None
+    stratum: Annotated[dict[str, ShortText] | None, Field(max_length=100, examples=[{"site": "a"}])] = None
 
 
 class Outcome(Body):

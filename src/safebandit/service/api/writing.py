@@ -89,7 +89,8 @@ async def ask(
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     try:
         asking = _to(
-            trial, Engine.ask, body.unit, context=body.context, eligible=body.eligible, actor=key.actor
+            trial, Engine.ask, body.unit, context=body.context, eligible=body.eligible, stratum=body.stratum,
+            actor=key.actor
         )  # fmt: skip
         given: Allocation = await write(request, trial, asking)
     except StoppedError as refusal:

@@ -72,7 +72,16 @@ def _settings(form: FormData) -> Settings:
         or None,
         control=text(form, "control").strip() or None,
         control_floor=number(form, "control_floor", "the floor of the control") or 0.0,
+        strata=_strata(lines(form, "strata")),
     )
+
+
+def _strata(typed: list[str]) -> dict[str, list[str]] | None:
+    """Factors and their levels, as site: a, b in a line for each."""
+    parts = [line.partition(":") for line in typed]
+    if not all(colon for _, colon, _ in parts) or len({name.strip() for name, _, _ in parts}) < len(parts):
+        raise TrialError(f"strata are written as site: a, b, a line for each factor, got {typed[0][:40]!r}")
+    return {name.strip(): [level.strip() for level in levels.split(",")] for name, _, levels in parts} or None
 
 
 @router.post("/trials/{trial}/ask")
@@ -87,6 +96,7 @@ def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Respons
     def read() -> Work:
         told: dict[str, Any] = {"context": _context(request, trial, form)}
         told["eligible"] = [str(arm) for arm in form.getlist("eligible")] or None
+        told["stratum"] = _stratum(request, trial, form)
         return lambda writing: writing.trial(trial).ask(unit, **told, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
@@ -279,6 +289,13 @@ def _context(request: Request, trial: str, form: FormData) -> dict[str, float] |
     ranges = views.head(request.app.state.ledger, trial).ranges
     told = {each.name: number(form, f"context_{i}", each.name) for i, each in enumerate(ranges)}
     return {name: value for name, value in told.items() if value is not None} or None
+
+
+def _stratum(request: Request, trial: str, form: FormData) -> dict[str, str] | None:
+    """The stratum that was chosen; nothing where none of it was."""
+    factors = views.head(request.app.state.ledger, trial).settings.factors
+    told = {name: text(form, f"stratum_{i}") for i, (name, _) in enumerate(factors)}
+    return {name: level for name, level in told.items() if level} or None
 
 
 # By hand: Pydantic models of these forms would be longer, as every mistake needs a message in our words anyway.

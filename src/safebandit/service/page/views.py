@@ -119,10 +119,10 @@ def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> He
     if stands_at is not None and row.status == "open":
         last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == stands_at)
         why = json.loads(connection.execute(last).scalar_one())["why"]
-    stands = (None, why) if waits_at else (why, None)
+    holding, waiting = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
-    settings = Settings.from_dict(state["settings"])
-    return Head(row.name, row.status, row.number, row.time, *counts, settings, *stands, bool(state.get("routed")))
+    settings, routed = Settings.from_dict(state["settings"]), bool(state.get("routed"))
+    return Head(row.name, row.status, row.number, row.time, *counts, settings, holding, waiting, routed)
 
 
 class Glances:

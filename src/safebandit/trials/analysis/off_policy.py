@@ -199,12 +199,13 @@ def _ask(
 ) -> tuple[Numbers, NDArray[np.bool_], bool, float]:  # fmt: skip
     """What the policy in force gives a unit that asks as this one was `asked` for."""
     context = asked.get("context")
-    allocator = state.allocator
+    stratum = state.settings.read_stratum("a unit", asked.get("stratum"))
+    allocator = state.decider(stratum)
     own = [places[arm] for arm in allocator.arms]
     chances, risky = np.zeros(len(places)), np.zeros(len(places), bool)
     seen_with = state.settings.scaled(() if context is None else state.settings.read_context("a unit", context))
     with allocator.only(asked.get("eligible")):
-        told = allocator.chances(state.round, state.decisions + 1, context=seen_with)
+        told = allocator.chances(state.clock(stratum), state.decisions + 1, context=seen_with)
     chances[own] = [chance if chance > NEGLIGIBLE else 0.0 for chance in told.arms]
     seen = allocator.memory.quantities[0, :, 1:]
     risky[own] = ((seen["plays"] > 0) & (seen["mean"] > np.array(allocator.limits))).any(axis=1)

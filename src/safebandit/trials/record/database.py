@@ -67,6 +67,7 @@ units = sa.Table(
     sa.Column("pending", sa.Boolean, nullable=False),
     sa.Column("voided_at", sa.BigInteger),
     sa.Column("context", sa.Text),
+    sa.Column("stratum", sa.Text),
     sa.UniqueConstraint("trial", "round", name="one_unit_per_round"),
 )
 sa.Index(

@@ -19,6 +19,7 @@ from safebandit.trials.record.database import events, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.store import as_written, read_log, trial_row
 from safebandit.trials.settings import Settings
+from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import no_formula
 from safebandit.version import __version__
 
@@ -31,10 +32,11 @@ def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> byte
     """The bytes of a file.
 
     csv and parquet have one row per unit: unit, round, arm, asked (the time), the arms that were eligible for it (with
-    ; between them, and nothing where all were; a column only where there are such units), every number of its context,
-    reward, every risk, given_up, pending, void (it never got its arm, and counts as nothing), the propensity of the arm
-    that it was given, and the version of the settings. In csv a text that begins with = + - @
-    or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
+    ; between them, and nothing where all were; a column only where there are such units), every factor of its stratum,
+    every number of its context, reward, every risk, given_up, pending, void (it never got its arm, and counts as
+    nothing), the propensity of the arm that it was given, and the version of the settings. In csv a text that begins
+    with = + - @ or an apostrophe has an apostrophe before it. json is the settings and the log, as
+    `safebandit.trials.document`
     says; `Trial.from_json` reads it. Until the trial is closed, the seed and the places in the random stream are left
     out, as they would tell which arms come next; `whole` has them all the same, for who owns the database.
     """
@@ -65,7 +67,7 @@ def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
 def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa.Table:
     settings = Settings.from_dict(json.loads(row.state)["settings"])
     fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
-              units.c.voided_at, units.c.context)  # fmt: skip
+              units.c.voided_at, units.c.context, units.c.stratum)  # fmt: skip
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
@@ -94,6 +96,7 @@ def _schema(settings: Settings, about: dict[str, str], masked: bool) -> pa.Schem
         ("arm", pa.string()),
         ("asked", pa.timestamp("us", tz="UTC")),
         *([("eligible", pa.string())] if masked else []),
+        *((f"stratum {name}", pa.string()) for name, _ in settings.factors),
         *((f"context {each.name}", pa.float64()) for each in ranges_of(settings.context)),
         ("reward", pa.float64()),
         *((name, pa.float64()) for name in named),
@@ -118,6 +121,7 @@ def _row(row: Any) -> tuple[Any, ...]:
         row.arm,
         row.time,
         ";".join(decision["eligible"]) if "eligible" in decision else None,
+        *levels_of(row.stratum or "").values(),
         *([] if row.context is None else json.loads(row.context)),
         *outcome,
         given_up,

@@ -43,6 +43,7 @@ from safebandit.trials.record.store import (
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
+from safebandit.trials.strata import AnyStratum
 from safebandit.trials.units import Unit
 
 # Trials whose state is kept in memory.
@@ -111,12 +112,13 @@ class Ledger:
         *,
         context: AnyContext | None = None,
         eligible: Sequence[str] | None = None,
+        stratum: AnyStratum | None = None,
         actor: str | None = None,
     ) -> Allocation:
         """Give a unit its arm; the one that it has already, if it has one."""
         with self.writing() as transaction:
             return transaction.trial(name).ask(
-                unit, context=context, eligible=eligible, actor=actor or local_actor()
+                unit, context=context, eligible=eligible, stratum=stratum, actor=actor or local_actor()
             )  # fmt: skip
 
     def tell(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -102,6 +102,7 @@ class DatabaseStore:
             "outcome": canonical(unit.outcome),
             "told_at": canonical(unit.told_at),
             "context": canonical(unit.context) if unit.context else None,
+            "stratum": unit.stratum or None,
         }
 
 
@@ -151,13 +152,14 @@ def read_ahead(connection: sa.Connection, name: str) -> Ahead:
         raise DamagedError(f'units of "{name}" are not kept as they were written; verify the trial') from None
 
 
-_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context")
+_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context", "stratum")
 _LISTS = ("outcome", "told_at", "context")
 
 
-def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
-    """A trial's whole log, page by page: a long one need not fit in memory."""
+def read_log(connection: sa.Connection, name: str, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
+    """A trial's whole log, or the events of some kinds, page by page: a long one need not fit in memory."""
     after = sa.select(events).where(events.c.trial == name, events.c.number > sa.bindparam("last"))
+    after = after.where(events.c.kind.in_(kinds)) if kinds else after
     wanted, last = after.order_by(events.c.number).limit(PAGE), 0
     while page := [Event(*row) for row in connection.execute(wanted, {"last": last})]:
         yield from page
@@ -195,7 +197,7 @@ def _read_unit(row: Any) -> Unit:
         outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
         context = [] if row.context is None else json.loads(row.context)
         kept_at = (row.round, row.play, row.asked_at)
-        unit = Unit(row.id, row.arm, *kept_at, outcome, told_at, row.lost_at, row.voided_at, context)
+        unit = Unit(row.id, row.arm, *kept_at, outcome, told_at, row.lost_at, row.voided_at, context, row.stratum or "")
         kept = (unit.pending, canonical(outcome), canonical(unit.told_at), canonical(context) if context else None)
     except (TypeError, ValueError, RecursionError):
         kept = None
