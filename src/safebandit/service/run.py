@@ -21,9 +21,11 @@ from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
 from safebandit.service.network import Network
 from safebandit.service.rates import RateLimits
+from safebandit.service.roles import EVERYWHERE
 from safebandit.trials.engine import SOFTWARE
 from safebandit.trials.record.database import POOL, read_url
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.texts import DEFAULT
 
 # So long may requests in flight take when the service is told to stop.
 STOP_SECONDS = 30
@@ -162,7 +164,7 @@ def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
 
 
 def _make_first(keys: Keys) -> str:
-    return keys.create(FIRST_KEY, "admin", days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]
+    return keys.create(FIRST_KEY, {DEFAULT: "admin", EVERYWHERE: "admin"}, days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]
 
 
 def _private_file(path: Path) -> TextIO:

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from safebandit.errors import StoppedError
-from safebandit.service.access import Asker, Manager, Teller
+from safebandit.service.access import Asker, Manager, Teller, in_project
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.answers import AllocationAnswer, ReceiptAnswer
 from safebandit.service.api.bodies import StrictRoute
@@ -22,6 +22,7 @@ from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings, read_settings
+from safebandit.trials.texts import check_name, project_of
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["trials"], route_class=StrictRoute)
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
@@ -64,7 +65,8 @@ async def read_ahead(request: Request, trial: str) -> Ahead:
 async def create_trial(body: schemas.NewTrial, request: Request, response: Response, key: Manager) -> ReceiptAnswer:
     """Create a trial; the same again changes nothing, another one of the same name is refused with 409."""
     values = body.model_dump()
-    name = values.pop("name")
+    name = check_name(values.pop("name"))
+    key = in_project(key, project_of(name), "manage")
 
     def prepare() -> Settings:
         settings = read_settings(**values)

@@ -13,6 +13,7 @@ from safebandit.errors import DamagedError, NotFoundError, RecordError, Safeband
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
+from safebandit.trials.texts import project_of
 from safebandit.trials.units import Unit, UnitTable, unit_table, with_units
 
 # Events that are read at once.
@@ -215,7 +216,13 @@ def trial_row(connection: sa.Connection, name: str) -> Any:
 
 
 def no_trial(connection: sa.Connection, name: str) -> NotFoundError:
-    """The error for a name that no trial has, with the nearest one that some trial has."""
-    known = list(connection.scalars(sa.select(trials.c.name)))
+    """The error for a name that no trial has, with the nearest one that some trial of its project has."""
+    project = project_of(str(name))
+    known = [each for each in connection.scalars(sa.select(trials.c.name)) if project_of(each) == project]
+    return unknown_trial(name, known)
+
+
+def unknown_trial(name: str, known: Sequence[str] = ()) -> NotFoundError:
+    """The error for a name that none of the known trials has."""
     remedy = suggest(str(name), known) if known else "none was created yet"
-    return NotFoundError(f'there is no trial "{str(name)[:80]}"; {remedy}')
+    return NotFoundError(f'there is no trial "{str(name)[:120]}"; {remedy}')

@@ -13,11 +13,12 @@ from safebandit.trials.answers import Receipt
 from safebandit.trials.drafts import check_beginning
 from safebandit.trials.engine import Engine
 from safebandit.trials.record.database import events, trials
+from safebandit.trials.record.projects import check_there
 from safebandit.trials.record.registry import register
 from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
-from safebandit.trials.texts import check_name, check_text
+from safebandit.trials.texts import check_name, check_text, project_of
 
 
 class Transaction:
@@ -37,6 +38,7 @@ class Transaction:
         """
         check_name(name)
         check_text("actor", actor)
+        check_there(self._connection, project_of(name))
         check_beginning(settings)
         if not is_ours(policy_from_text(settings.policy)):
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
