@@ -56,7 +56,7 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
     print_plain(table)
 
 
-_PERMISSIBLE = {True: "yes", False: "no", None: "by unit"}
+_PERMISSIBLE = {True: "yes", False: "no", None: "by context"}
 
 
 def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
@@ -73,7 +73,8 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     for arm in found["arms"]:
         risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
         cells = [cell for mean, interval in risks for cell in (figure(mean), _interval(interval))]
-        permissible = "withdrawn" if not arm["active"] else _PERMISSIBLE[arm["permissible"]]
+        permissible = "by stratum" if found["factors"] else _PERMISSIBLE[arm["permissible"]]
+        permissible = permissible if arm["active"] else "withdrawn"
         add(
             table, arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
             _interval(arm["reward_interval"]), *cells, permissible,
