@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -189,7 +189,7 @@ class Keys:
         match = _WRITTEN.fullmatch(text)
         if match is None:
             return None
-        found = self._look_up("key " + match[1], _KEYS.where(keys.c.id == match[1]), recalled)
+        found = self._look_up("key " + match[1], lambda: _KEYS.where(keys.c.id == match[1]), recalled)
         # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
         shown = _hash(match[2])
         same = hmac.compare_digest(shown, found.hash if found else _hash(""))
@@ -228,7 +228,8 @@ class Keys:
 
     def find_session(self, token: str, *, recalled: bool = False) -> Key | None:
         """The key or the person that a browser signed in with, if all of it works now."""
-        found = self._look_up("session " + _hash(token), _SESSIONS.where(sessions.c.hash == _hash(token)), recalled)
+        shown = _hash(token)
+        found = self._look_up("session " + shown, lambda: _SESSIONS.where(sessions.c.hash == shown), recalled)
         works = found is not None and found.key.works and now() < min(found.until, found.idle_until)
         return self._note("session " + _hash(token), found.key) if found and works else None
 
@@ -250,7 +251,7 @@ class Keys:
                 mine = sessions.c.hash == _hash(token), sessions.c.seen < stale
                 connection.execute(sessions.update().where(*mine).values(seen=now()))
 
-    def _look_up(self, what: str, wanted: Any, recalled: bool) -> _Found | None:
+    def _look_up(self, what: str, wanted: Callable[[], Any], recalled: bool) -> _Found | None:
         """Look up a key with its hash, or a session with its end, and remember it for a moment."""
         with self._lock:
             seen, known = self._remembered.get(what, (-1.0, None))
@@ -259,7 +260,7 @@ class Keys:
         if recalled:
             return None
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
-            rows = connection.execute(wanted).all()
+            rows = connection.execute(wanted()).all()
         if not rows:
             return None
         found = self._read(rows)

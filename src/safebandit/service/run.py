@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import resource
@@ -123,6 +124,8 @@ def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     # For signals that come before Uvicorn listens to them, and those that it raises again when it has stopped.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    # What is there when the service starts stays: looking through it again and again would stop all requests.
+    gc.freeze()
     server.run(sockets=[listener])
     return 0 if server.started else 1
 

@@ -80,7 +80,8 @@ def check_text(what: str, text: Any, *, empty: bool = False) -> str:
 
 def is_keepable(text: str) -> bool:
     """Whether every database can keep a text: a NUL is refused by PostgreSQL, half of a surrogate pair by UTF-8."""
-    return not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+    # Nothing that can be printed is of these kinds.
+    return text.isprintable() or not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def read_unit_id(id: Any) -> str:
