@@ -196,10 +196,12 @@ def _overview(
 ) -> Overview:  # fmt: skip
     name = state.name
     settings, allocator = state.settings, state.allocator
-    decision, shares, how = _judged(state, supposed or Supposed())
+    asked = supposed or Supposed()
+    decision, shares, how = _judged(state, asked)
     prior = FLAT if settings.design is None else settings.design.prior
     intervals = credible_intervals(allocator.memory.quantities[0], prior)
-    arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
+    with state.decider(asked.stratum).only(asked.eligible):
+        arms = [_arm(state, asked, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
     why = None if state.stands_at is None else ledger.event(name, state.stands_at).content["why"]
     stands = why if state.status == "open" else None
     return Overview(
@@ -278,6 +280,7 @@ def _judged(
 
 def _arm(
     state: TrialState,
+    asked: Supposed,
     arm: str,
     plays: int,
     decision: Decision | None,
@@ -290,6 +293,7 @@ def _arm(
         return ArmOverview(arm, False, plays, 0, None, None, nothing, nothing, nothing, False, None, "withdrawn")
     k = allocator.arms.index(arm)
     active = arm not in state.settings.withdrawn
+    unknown = BY_STRATUM if state.settings.factors and not asked.stratum else BY_CONTEXT
     seen = allocator.memory.quantities[0, k]
     reward, risks = seen[0], seen[1:]
     return ArmOverview(
@@ -304,7 +308,7 @@ def _arm(
         nothing if decision is None else [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         None if decision is None else bool(decision.permissible[k]),
         shares[k],
-        _why(allocator, k, decision, BY_STRATUM if state.settings.factors else BY_CONTEXT) if active else "withdrawn",
+        _why(state.decider(asked.stratum), k, decision, unknown) if active else "withdrawn",
     )
 
 
