@@ -1,11 +1,13 @@
 """Settings that all tests share."""
 
+import functools
 import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 from safebandit import sources
@@ -60,9 +62,14 @@ def edited(monkeypatch):
     sources.design_sources.cache_clear()
 
 
+# Made once in a process: the tree of all commands takes longer to make than most commands take to run.
+tree_of_commands = functools.cache(typer.main.get_command)
+
+
 @pytest.fixture
 def command(monkeypatch, capsysbinary):
     """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""
+    monkeypatch.setattr(typer.main, "get_command", tree_of_commands)
 
     def run(*arguments, cwd=None):
         monkeypatch.setattr(sys, "argv", ["safebandit", *arguments])

@@ -96,6 +96,8 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
                 "units",
                 "control",
                 "control_floor",
+                "strata",
+                "second_person",
             ),
             ("design",),
         ),
@@ -107,7 +109,9 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         Without(("each",), ("preview",)),
     ),
     "trial amend": (
-        Without(("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor", "strata"), ("design",)),
+        Without(
+            ("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor", "second_person"), ("design",)
+        ),
     ),
     "trial rehearse": (
         *_SOURCES,

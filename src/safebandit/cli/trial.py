@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli import trial_analyse, trial_audit, trial_show, trial_weighted
+from safebandit.cli import trial_analyse, trial_audit, trial_second, trial_show, trial_weighted
 from safebandit.cli.completion import complete_policy
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
@@ -32,6 +32,7 @@ from safebandit.cli.live import (
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
 from safebandit.cli.trial_batch import Each, File, ask_file, one_of, tell_file
+from safebandit.cli.trial_second import Propose
 from safebandit.errors import TrialError
 
 Unit = Annotated[str, typer.Argument(help="The unit's id, any text of yours: it is the same unit whenever it is used.")]
@@ -104,6 +105,9 @@ def new(
         list[str] | None,
         typer.Option(help="A factor of the strata and its levels: site=a,b (repeated); each decides by its own units."),
     ] = None,
+    second_person: Annotated[
+        str, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal.")
+    ] = "",
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -122,7 +126,7 @@ def new(
         risks=None if risks is None else names(risks), policy=policy, seed=seed, pending_cap=pending_cap, delay=delay,
         lost=lost, title=title, ids=ids, units=units, context=context or None,
         features=None if features is None else read_features(features), control=control, control_floor=control_floor,
-        strata=read_strata(strata),
+        strata=read_strata(strata), second_person=_listed(second_person),
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -213,12 +217,16 @@ def correct(
     reason: Reason,
     reward: Reward = None,
     risk: Risk = None,
+    propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
 ) -> None:
     """Put another outcome in the place of one that was told; decisions made before stand."""
     told = {"reward": reward, "risk": read_risk(risk), "reason": reason}
+    if propose:
+        trial_second.propose(db, actor, json, name, "correct", id=unit, **told)
+        return
     _write(db, actor, json, "corrected", lambda ledger, who: ledger.correct(name, unit, **told, actor=who))
 
 
@@ -254,6 +262,10 @@ def amend(
     design: Annotated[
         str | None, typer.Option(help="A design file (.toml), in the place of the trial's design.")
     ] = None,
+    second_person: Annotated[
+        str | None, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal; empty: nothing.")
+    ] = None,
+    propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -269,7 +281,11 @@ def amend(
         "control": control,
         "control_floor": control_floor,
         "design": None if design is None else read_design_flag(design),
+        "second_person": None if second_person is None else _listed(second_person),
     }
+    if propose:
+        trial_second.propose(db, actor, json, name, "amend", reason=reason, **changes)
+        return
     _write(db, actor, json, "amended", lambda ledger, who: ledger.amend(name, reason=reason, actor=who, **changes))
 
 
@@ -302,6 +318,10 @@ def _set_status(name: str, change: str, past: str, reason: str, db: str, actor: 
     _write(db, actor, json, past, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
 
 
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def _write(db: str, actor: str | None, json: bool, past: str, request: Any) -> None:
     who = checked_actor(actor)
     with open_ledger(db) as ledger:
@@ -325,6 +345,7 @@ def options(context: typer.Context) -> None:
 for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume,
     route, unroute, close,
+    trial_second.unseal, trial_second.proposals, trial_second.approve, trial_second.decline,
     trial_show.trials, trial_analyse.analyse, trial_weighted.weighted, trial_weighted.what_if,
     trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip

@@ -40,6 +40,7 @@ def log(
     with live_packages("trial"):
         from safebandit.trials.concealment import show_event
         from safebandit.trials.descriptions import KINDS, REGISTERED, describe, describe_registered
+        from safebandit.trials.second_person import is_told
     known = KINDS if name is not None else REGISTERED
     if kind is not None and kind not in known:
         raise TrialError(f"--kind must be one of {', '.join(known)}, got {kind!r}")
@@ -50,7 +51,7 @@ def log(
         found = list(itertools.islice(wanted, limit + 1))
     shown = found[:limit]
     if json:
-        told = state is None or state.status == "closed"
+        told = state is None or is_told(state.status, state.unsealed)
         listed = [show_event(event, closed=told) for event in shown]
         print_document({"trial": name, "events": listed, "more": len(found) > limit})
         return

@@ -11,7 +11,7 @@ from fastapi.staticfiles import StaticFiles
 
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
-from safebandit.service.api import batches, keyring, probes, reading, writing
+from safebandit.service.api import batches, keyring, members, probes, proposals, reading, writing
 from safebandit.service.api.quick import QuickPaths
 from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
@@ -19,6 +19,7 @@ from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
 from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
+from safebandit.service.people import People
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
@@ -41,6 +42,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database, pool=pool) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.people = People(ledger, app.state.keys)
             app.state.delivery = Delivery(asyncio.get_running_loop())
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
@@ -68,8 +70,8 @@ def create_app(
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
-    for router in (writing.router, batches.router, reading.router, keyring.router, probes.router, routes.router):
-        app.include_router(router)
+    for each in (writing, batches, reading, proposals, keyring, members, probes, routes):
+        app.include_router(each.router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
     app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])

@@ -13,7 +13,8 @@ from safebandit.trials.strata import stratum_names
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
-    "routed", "unrouted", "closed", "recounted", "dropped", "stopped", "selected",
+    "routed", "unrouted", "closed", "recounted", "dropped", "stopped", "selected", "proposed", "approved", "declined",
+    "withdrawn", "unsealed",
 )  # fmt: skip
 
 # Of the database's own log.
@@ -47,11 +48,8 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
-        case "recounted" | "dropped" | "stopped" | "selected":
-            text = _describe_own(event.kind, content)
         case _:
-            by_rule = f"by the rule {content['rule']}: {content['why']}" if "rule" in content else ""
-            text = content.get("reason", by_rule)
+            text = _describe_other(event.kind, content)
     return text + _doubt(content)
 
 
@@ -60,6 +58,26 @@ def _context(content: dict[str, Any]) -> str:
     said += [", ".join(f"{name} {level}" for name, level in content["stratum"].items())] if "stratum" in content else []
     said += [f"eligible: {', '.join(content['eligible'])}"] if "eligible" in content else []
     return f" ({'; '.join(said)})" if said else ""
+
+
+def _describe_other(kind: str, content: dict[str, Any]) -> str:
+    """What two people did, what the software wrote of its own accord, and what has nothing but a reason."""
+    if kind in ("recounted", "dropped", "stopped", "selected"):
+        return _describe_own(kind, content)
+    if kind in ("proposed", "approved", "declined", "withdrawn"):
+        return _describe_proposal(kind, content)
+    if kind == "unsealed":
+        return f"the {content['what']} may be read before the end ({content['reason']})"
+    by_rule = f"by the rule {content['rule']}: {content['why']}" if "rule" in content else ""
+    return str(content.get("reason", by_rule))
+
+
+def _describe_proposal(kind: str, content: dict[str, Any]) -> str:
+    if kind != "proposed":
+        return f"proposal {content['proposal']}" + (f" ({content['reason']})" if "reason" in content else "")
+    gives = content["gives"]
+    what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')} to {_plain(gives.get('outcome'))}"
+    return f"to {content['request']}, until {content['expires']}: {_plain(what)} ({gives['reason']})"
 
 
 def _describe_own(kind: str, content: dict[str, Any]) -> str:

@@ -55,7 +55,8 @@ class Design:
     `then`: "pause" or "route", which gives every unit the control, until a person undoes it. In each of the
     `strata`, levels of factors such as {"site": ["a", "b"]}, the policy decides by its own units; looks and rules are
     about all of them together. Credible intervals are
-    from a Beta `prior`; they decide nothing, and rules have priors of their own.
+    from a Beta `prior`; they decide nothing, and rules have priors of their own. Nobody does alone
+    what `second_person` lists: "amend", "correct" (after the end), "unseal".
     """
 
     arms: tuple[str, ...]
@@ -86,6 +87,7 @@ class Design:
     select: Any
     ids: str
     prior: tuple[float, float]
+    second_person: tuple[str, ...]
 
     def __init__(
         self,
@@ -117,6 +119,7 @@ class Design:
         select: Any = None,
         ids: str = "",
         prior: Sequence[float] = (1.0, 1.0),
+        second_person: Sequence[str] = (),
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         # Both are told with the rules.
@@ -246,6 +249,6 @@ USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None,
     "control_floor": 0.0, "strata": {}, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
-    "prior": [1.0, 1.0],
+    "prior": [1.0, 1.0], "second_person": [],
 }  # fmt: skip
 _EXAMPLES = {"arms": '["low", "high"]', "alpha": "0.3", "units": "36"}

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from safebandit.errors import ConflictError, DamagedError, TrialError
-from safebandit.trials import drafts
+from safebandit.trials import approval, drafts
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.contexts import AnyContext, by_name, context_words, ranges_of
-from safebandit.trials.events import NO_ARM, Draft, kind_of, seal, stamp
+from safebandit.trials.events import NO_ARM, Draft, kind_of, now, seal, stamp
 from safebandit.trials.looks import consequences, measured, selection
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
@@ -96,6 +96,31 @@ class Engine:
     def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids or the control from now on."""
         return self.append(drafts.amend(self.state, reason, changes), actor)
+
+    def propose(self, request: str, *, person: str, hours: float = approval.HOURS, actor: str, **said: Any) -> Receipt:
+        """Propose to `amend`, `correct` or `unseal`, with what these take, for a second person to approve in time; the
+        event's number is the proposal's.
+        """
+        expires = approval.read_hours(hours)
+        if request == "amend":
+            draft = drafts.amend(self.state, said.pop("reason"), said, alone=False)
+        elif request == "correct":
+            told = said.get("reward"), said.get("risk"), said["reason"]
+            draft = drafts.correct(self.state, self._unit(said["id"]), *told, alone=False)
+        elif request == "unseal":
+            draft = drafts.unseal(self.state, said["what"], said["reason"])
+        else:
+            raise TrialError(f"a proposal is to {', '.join(approval.KINDS)}, got {request!r}")
+        return self.append(approval.propose(self.state, draft, person=person, expires=expires), actor)
+
+    def approve(self, number: int, *, person: str, actor: str) -> Receipt:
+        """Do what somebody else proposed, exactly that."""
+        draft = approval.again(self.state, approval.found(self.state, number), self._unit)
+        return self.append(approval.approve(self.state, number, draft, person=person, at=now()), actor)
+
+    def refuse(self, number: int, *, reason: str, person: str, actor: str) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        return self.append(approval.refuse(self.state, number, reason, person=person), actor)
 
     def set_status(self, change: str, *, reason: str, actor: str) -> Receipt:
         """`pause`, `resume` or `close` the trial; `route` all units to the control, or `unroute` them."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
-from safebandit.trials import drafts, version_0_1_0
+from safebandit.trials import approval, drafts, version_0_1_0
 from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
@@ -216,21 +216,23 @@ class Replay:
         return not self._decide and self.formulas_in_force != formulas_hash()
 
     def _consequences(self, state: TrialState, kind: str) -> list[Draft]:
-        return [] if self._takes_their_word else consequences(state, kind)
+        return [] if self._takes_their_word and kind != "approved" else consequences(state, kind)
 
     @property
     def missing(self) -> str | None:
         """What the log lacks at its end, if anything: the software writes it together with the last event."""
-        return f"the log lacks its end: that {_FOLLOWS[self._due[0].kind]}" if self._due else None
+        return f"the log lacks its end: that {_follows(self._due[0])}" if self._due else None
 
     def _due_problem(self, due: Draft, event: Event, content: Mapping[str, Any]) -> str | None:
         """Whether the event is the one that the software had to write because of the one before."""
         if event.kind != due.kind:
-            return f"event {event.number} is not the one that must follow: the trial writes that {_FOLLOWS[due.kind]}"
+            return f"event {event.number} is not the one that must follow: the trial writes that {_follows(due)}"
         different = _different(due, event, content)
         if not different:
             written = event.actor == SOFTWARE
             return None if written else f"event {event.number} is written by the software, not by {event.actor!r}"
+        if "proposal" in due.body:
+            return f"event {event.number} is not what was approved: {different} differ"
         problem = f"event {event.number} is not what the design's rules give when they are measured again: {different}"
         return f"{problem} differ{_other_formulas(content)}"
 
@@ -315,8 +317,13 @@ class Replay:
             return drafts.amend(state, content["reason"], content["changes"])
         if kind in _CHANGES:
             return drafts.set_status(state, _CHANGES[kind], content["reason"])
+        if kind in ("proposed", "approved", "declined", "withdrawn"):
+            return self._proposal_draft(state, kind, content)
         if kind not in ("told", "corrected", "given up", "voided"):
             raise ConflictError(f"an event of the kind {kind!r} cannot be there")
+        return self._unit_draft(state, kind, content)
+
+    def _unit_draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft | None:
         unit = self._unit(content["unit"])
         if kind == "given up":
             return drafts.give_up(state, unit, content["reason"])
@@ -328,11 +335,26 @@ class Replay:
             return drafts.tell(state, unit, reward, risk)
         return drafts.correct(state, unit, reward, risk, content["reason"])
 
+    def _proposal_draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft:
+        person = content["person"]
+        if kind == "proposed":
+            draft = approval.again(state, content, self._unit)
+            return approval.propose(state, draft, person=person, expires=content["expires"])
+        number = content["proposal"]
+        if kind == "approved":
+            draft = approval.again(state, approval.found(state, number), self._unit)
+            return approval.approve(state, number, draft, person=person, at=content["at"])
+        return approval.refuse(state, number, content["reason"], person=person)
+
     def _unit(self, id: str) -> Unit:
         unit = self.store.unit(id)
         if unit is None:
             raise ConflictError(f"unit {id!r} is told of, but was never given an arm")
         return unit
+
+
+def _follows(due: Draft) -> str:
+    return "what was approved is done" if "proposal" in due.body else _FOLLOWS[due.kind]
 
 
 def _other_formulas(content: Mapping[str, Any]) -> str:

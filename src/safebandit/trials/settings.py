@@ -53,11 +53,12 @@ from safebandit.trials.reading import (
     read_risks,
     read_units,
 )
+from safebandit.trials.second_person import read_second_person
 from safebandit.trials.strata import AnyStratum, Factors, read_factors, read_stratum, stratum_seed, written
 from safebandit.trials.texts import check_text
 
 # In the log only where there are some.
-_SELDOM = ("ids", "design", "context", "features", "control", "control_floor", "strata")
+_SELDOM = ("ids", "design", "context", "features", "control", "control_floor", "strata", "second_person")
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,11 @@ class Settings:
 
     `pending_cap` is how many units of an arm may wait for their risk before any is known; `lost` what a unit that is
     given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore"; `ids` a pattern that the
-    id of a new unit must match, if there is one. `context` are the numbers that a unit asks with, each with its range
-    ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones too. `control` is the arm that all units
-    may be routed to, and has at least the chance `control_floor` while it is permissible; where there is a design, it
-    says both. `strata` are factors with their levels, which units are told apart by.
+    id of a new unit must match, if there is one; `second_person` what nobody may do alone. `context` are the numbers
+    that a unit asks with, each with its range ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones
+    too. `control` is the arm that all units may be routed to, and has at least the chance `control_floor` while it is
+    permissible; where there is a design, it says both. `strata` are factors with their levels, which units are told
+    apart by.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -91,6 +93,7 @@ class Settings:
     control: str | None = None
     control_floor: float = 0.0
     strata: Factors = ()
+    second_person: tuple[str, ...] = ()
 
     @classmethod
     def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
@@ -121,6 +124,7 @@ class Settings:
         control: str | None = None,
         control_floor: float = 0.0,
         strata: Mapping[str, Sequence[str]] | None = None,
+        second_person: Sequence[str] = (),
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
 
@@ -150,6 +154,7 @@ class Settings:
             control=named_control,
             control_floor=read_floor(control_floor, named_control),
             strata=read_factors(strata),
+            second_person=read_second_person(second_person),
         )
         return made.checked()
 
@@ -166,6 +171,8 @@ class Settings:
         check_named_arms(policy_from_text(self.policy), self.active)
         if self.ids:
             read_pattern(self.ids)
+        if read_second_person(self.second_person) != self.second_person:
+            raise TrialError(f"second_person must be in order, got {', '.join(self.second_person)}")
         if self.design is not None:
             check_settings(self, self.design)
             check_without_context(self.context, self.features)
@@ -284,6 +291,7 @@ class Settings:
         control: str | None = None,
         control_floor: float | None = None,
         design: Any = None,
+        second_person: Sequence[str] | None = None,
     ) -> Settings:
         """These settings with some changed; what is known of an arm that is added again counts again.
 
@@ -305,7 +313,8 @@ class Settings:
         check_different([*self.arms, *new])
         gone = [arm for arm in (*self.withdrawn, *withdraw) if arm not in add]
         if self.design is not None:
-            said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids}
+            listed = None if second_person is None else list(second_person)
+            said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids, "second_person": listed}
             said |= {"control": control, "control_floor": control_floor}
             changes = read_changes(design, {name: value for name, value in said.items() if value is not None})
             other = amended_design(self.design, changes, add=new)
@@ -328,6 +337,7 @@ class Settings:
             ids=self.ids if ids is None else read_ids(ids),
             control=named_control,
             control_floor=self.control_floor if control_floor is None else read_floor(control_floor, named_control),
+            second_person=self.second_person if second_person is None else read_second_person(second_person),
         )
         if amended == self:
             raise TrialError(
@@ -381,7 +391,7 @@ def read_settings(arms: Any = None, *, design: Any = None, seed: int | None = No
             raise TrialError("a trial needs arms and alpha, or a design that says them")
         return Settings.read(arms, seed=seed, **said)
     check_without_context(*(said.pop(name, None) for name in ("context", "features")))
-    given = [name for name, value in said.items() if value not in (None, "", 0, _USUAL_LOST.get(name))]
+    given = [name for name, value in said.items() if value not in (None, "", 0, (), [], _USUAL_LOST.get(name))]
     if given:
         raise TrialError(f"a design says {', '.join(given)}; leave {given[0]} out, or write it into the design")
     return Settings.by_design(design, arms=arms, seed=seed)

@@ -18,10 +18,12 @@ from safebandit.trials.units import Unit, UnitTable, of_stratum
 # Kept in the row of a trial only where there is something to keep.
 _SELDOM = (
     "waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by", "asked_in",
-    "rounds", "cohorts", "masked",
+    "rounds", "cohorts", "masked", "proposals", "unsealed",
 )  # fmt: skip
 # Contexts for which it is remembered that no arm is given.
 MOST_STANDING = 100
+# Events about what needs a second person: they change nothing of what is known.
+_OF_TWO = ("proposed", "approved", "declined", "withdrawn", "unsealed")
 _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
@@ -70,6 +72,11 @@ class TrialState:
         self.asked_in: dict[str, int] = {}
         self.rounds: dict[str, int] = {}
         self.cohorts: dict[str, int] = {}
+        # Proposals that wait for a second person, by the numbers of their events; and what was unsealed before the end.
+        self.proposals: dict[str, dict[str, Any]] = {}
+        self.unsealed: list[str] = []
+        # Of the last event, if it is an approval: the proposal that is to be done now.
+        self.granted: tuple[int, dict[str, Any]] | None = None
         # Of the last event: whether a look at the data became due by it, and whether the policy said that it is done.
         self.look_due = False
         self.done = False
@@ -107,7 +114,8 @@ class TrialState:
 
     def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
-        if kind not in ("paused", "resumed", "closed", "recounted"):
+        self.granted = None
+        if kind not in ("paused", "resumed", "closed", "recounted", *_OF_TWO):
             self._end_holds(kind, content)
         looks = self.allocator.looks
         self.done = bool(content.get("done"))
@@ -133,10 +141,8 @@ class TrialState:
             case "routed" | "unrouted":
                 self.routed = _by_rule(number, content) if kind == "routed" else None
                 self._mark_again()
-            case "dropped" | "stopped" | "selected":
-                self._follow(number, kind, content)
-            case unknown:
-                raise ValueError(f'an event of the unknown kind "{unknown}"')
+            case other:
+                self._follow(number, other, content)
         # What was counted anew may be other than what was looked at.
         looks = 0 if kind in ("corrected", "voided", "amended") else looks
         self.look_due = self.allocator.looks > looks
@@ -169,6 +175,25 @@ class TrialState:
         return self.settings.read_stratum("a unit", content.get("stratum"))
 
     def _follow(self, number: int, kind: str, content: dict[str, Any]) -> None:
+        """Do what two people want, or what the software wrote because of the event before."""
+        if kind in _OF_TWO:
+            self._settle(number, kind, content)
+        elif kind in ("dropped", "stopped", "selected"):
+            self._end(number, kind, content)
+        else:
+            raise ValueError(f'an event of the unknown kind "{kind}"')
+
+    def _settle(self, number: int, kind: str, content: dict[str, Any]) -> None:
+        """Do what an event says of a proposal."""
+        if kind == "proposed":
+            self.proposals[str(number)] = {name: content[name] for name in ("request", "gives", "person", "expires")}
+        elif kind == "unsealed":
+            self.unsealed = [*self.unsealed, content["what"]]
+        else:
+            settled = self.proposals.pop(str(content["proposal"]))
+            self.granted = (content["proposal"], settled) if kind == "approved" else None
+
+    def _end(self, number: int, kind: str, content: dict[str, Any]) -> None:
         """Do what the software wrote because of the event before."""
         if kind == "dropped":
             self.dropped[content["arm"]] = number

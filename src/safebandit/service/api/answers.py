@@ -387,6 +387,46 @@ class KeyAnswer(Answer):
     old_until: Annotated[str | None, Field(description="Until when the secret before its last rotation works.")]
 
 
+class ProposalAnswer(Answer):
+    """What waits for a second person."""
+
+    proposal: Annotated[int, Field(description="Its number: that of its event.")]
+    request: Annotated[str, Field(examples=["amend"])]
+    gives: Annotated[dict[str, Any], Field(description="What would be written, exactly.")]
+    person: Annotated[str, Field(description="Who proposed it, and so cannot approve it.")]
+    expires: str
+
+
+class CallerAnswer(Answer):
+    """Who asks: a key, or a person who signed in."""
+
+    id: str
+    name: str
+    person: Annotated[str | None, Field(description="The person; nothing where a service asks.")]
+    roles: Annotated[dict[str, str], Field(description='By project; "*" is the installation.')]
+    expires: str | None
+
+
+class ProjectAnswer(Answer):
+    """A project; `default` was never made."""
+
+    name: str
+    title: str
+    created: str | None
+
+
+class PersonAnswer(Answer):
+    """A person, with the roles that the caller may see."""
+
+    id: str
+    name: str
+    email: str | None
+    subject: Annotated[str | None, Field(description="What the identity provider calls them, since they signed in.")]
+    created: str
+    removed: str | None
+    roles: dict[str, str]
+
+
 class NewKeyAnswer(KeyAnswer):
     """A new key: the only time that its text is shown."""
 

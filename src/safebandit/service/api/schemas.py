@@ -9,11 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from safebandit.service.keys import NAME_LENGTH
 from safebandit.trials import texts
+from safebandit.trials.approval import HOURS, MOST_HOURS
 from safebandit.trials.batches import MOST_REQUESTS
 
 NAME = f"^{texts.NAME}$"
 PROJECT = f"^{texts.PROJECT}$"
 Role = Literal["admin", "operator", "viewer", "auditor"]
+Request = Literal["amend", "correct", "unseal"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
@@ -83,6 +85,9 @@ class NewTrial(Body):
             description="Factors and their levels: each stratum is decided by its own units.",
         ),
     ] = None
+    second_person: Annotated[
+        list[Request], Field(max_length=3, examples=[["amend", "correct"]], description="What nobody may do alone.")
+    ] = []
 
 
 class Question(Body):
@@ -215,12 +220,58 @@ class Amendment(Body):
         dict[str, Any] | None,
         Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
     ] = None
+    second_person: Annotated[list[Request] | None, Field(max_length=3)] = None
+
+
+class Unsealing(Body):
+    """What is to be read before the end."""
+
+    what: Annotated[
+        Literal["stream", "sums"], Field(description="Seed and random stream, or sums that are shown late.")
+    ]
+    reason: Reason
+
+
+class Proposal(Body):
+    """One thing that needs a second person, and for how many hours they may approve it."""
+
+    amend: Amendment | None = None
+    correct: Correction | None = None
+    unseal: Unsealing | None = None
+    hours: Annotated[float, Field(gt=0, le=MOST_HOURS, allow_inf_nan=False, examples=[48])] = HOURS
 
 
 class StatusChange(Body):
     """Why a trial is paused, resumed, closed, routed to its control, or no longer so."""
 
     reason: Reason
+
+
+class NewProject(Body):
+    """A project to be made."""
+
+    name: Annotated[str, Field(pattern=PROJECT, examples=["oncology"])]
+    title: Annotated[str, Field(max_length=200, examples=["Trials of the oncology desk"])] = ""
+
+
+RolesByProject = Annotated[dict[str, Role], Field(max_length=1000, examples=[{"oncology": "operator"}])]
+
+
+class NewPerson(Body):
+    """A person to be invited."""
+
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH, examples=["Ada Lovelace"])]
+    email: Annotated[
+        str | None,
+        Field(max_length=200, examples=["ada@example.org"], description="As the identity provider has verified it."),
+    ] = None
+    roles: RolesByProject = {}
+
+
+class GivenRoles(Body):
+    """Roles of a person by project; null takes one."""
+
+    roles: Annotated[dict[str, Role | None], Field(max_length=1000, examples=[{"oncology": "viewer", "knee": None}])]
 
 
 class Rotation(Body):
@@ -237,5 +288,9 @@ class NewKey(Body):
     roles: Annotated[
         dict[str, Role] | None,
         Field(max_length=1000, examples=[{"oncology": "viewer"}], description='By project; "*" is the installation.'),
+    ] = None
+    person: Annotated[
+        str | None,
+        Field(pattern="^[0-9a-f]{16}$", description="Whose it is; without roles it has theirs. Nothing: a service's."),
     ] = None
     days: Annotated[float | None, Field(gt=0, le=36500, allow_inf_nan=False, examples=[30])] = None

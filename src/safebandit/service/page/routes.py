@@ -21,6 +21,7 @@ from safebandit.trials.concealment import show_event, without_numbers
 from safebandit.trials.descriptions import describe
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.second_person import is_told
 from safebandit.trials.texts import NAME
 
 STATIC = FOLDER / "static"
@@ -128,8 +129,8 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
     found = ledger.event(trial, number)
-    # The status was read before: once closed, a trial stays so.
-    content = show_event(found, closed=head.status == "closed")["body"]
+    # The status was read before: once closed or unsealed, a trial stays so.
+    content = show_event(found, closed=is_told(head.status, head.unsealed))["body"]
     words = describe(found, head.settings.risks)
     body = json.dumps(content, indent=2, ensure_ascii=False)
     return render(request, "event.html", key=key, head=head, event=found, content=content, description=words, body=body)

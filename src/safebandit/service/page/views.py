@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -47,6 +47,8 @@ class Head(NamedTuple):
     holding: str | None
     waiting: str | None
     routed: bool = False
+    proposals: Mapping[str, Any] | None = None
+    unsealed: Collection[str] = ()
 
     @property
     def red(self) -> bool:
@@ -125,7 +127,8 @@ def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> He
     holding, waiting = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
     settings, routed = Settings.from_dict(state["settings"]), bool(state.get("routed"))
-    return Head(row.name, row.status, row.number, row.time, *counts, settings, holding, waiting, routed)
+    seen = Head(row.name, row.status, row.number, row.time, *counts, settings, holding, waiting, routed)
+    return seen._replace(proposals=state.get("proposals", {}), unsealed=state.get("unsealed", ()))
 
 
 class Glances:

@@ -178,6 +178,22 @@ class Ledger:
         with self.writing() as transaction:
             return transaction.trial(name, ahead).amend(reason=reason, actor=actor or local_actor(), **changes)
 
+    def propose(self, name: str, request: str, *, person: str, actor: str | None = None, **said: Any) -> Receipt:
+        """Propose to "amend", "correct" or "unseal", for a second person to approve; the event is its number."""
+        with self.writing() as transaction:
+            return transaction.trial(name).propose(request, person=person, actor=actor or local_actor(), **said)
+
+    def approve(self, name: str, number: int, *, person: str, actor: str | None = None) -> Receipt:
+        """Do what another person proposed, exactly that."""
+        ahead = self.read_ahead(name)
+        with self.writing() as transaction:
+            return transaction.trial(name, ahead).approve(number, person=person, actor=actor or local_actor())
+
+    def refuse(self, name: str, number: int, *, reason: str, person: str, actor: str | None = None) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        with self.writing() as transaction:
+            return transaction.trial(name).refuse(number, reason=reason, person=person, actor=actor or local_actor())
+
     def set_status(self, name: str, change: str, *, reason: str, actor: str | None = None) -> Receipt:
         """`pause`, `resume` or `close` a trial; `route` all units to its control, or `unroute` them."""
         with self.writing() as transaction:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from safebandit.errors import DamagedError, NotFoundError, RecordError, SafebanditError, suggest
+from safebandit.errors import ConflictError, DamagedError, NotFoundError, RecordError, SafebanditError, suggest
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record import rows
 from safebandit.trials.record.database import events, trials, units
@@ -173,7 +173,7 @@ def as_written(what: str) -> Iterator[None]:
     """Read what nobody but this software writes: where that cannot be done, it is damaged."""
     try:
         yield
-    except RecordError:
+    except (RecordError, ConflictError):
         raise
     except (SafebanditError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         raise DamagedError(f"{what} cannot be read: {problem}; verify the trial") from problem
