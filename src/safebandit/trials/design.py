@@ -116,14 +116,14 @@ class Design:
         pending_cap: int | None = None,
         lost: str = "harm",
         stop: Any = (),
+        then: Sequence[str] | None = None,
         select: Any = None,
         ids: str = "",
         prior: Sequence[float] = (1.0, 1.0),
         second_person: Sequence[str] = (),
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
-        # Both are told with the rules.
-        given["then"] = stop
+        given["then"] = (stop, then)
         for key, value in read_fields(given).items():
             object.__setattr__(self, key, value)
         for key, rules in check_design(self).items():

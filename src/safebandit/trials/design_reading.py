@@ -25,7 +25,7 @@ from safebandit.trials.reading import (
     read_risks,
     read_units,
 )
-from safebandit.trials.rules import read_selection, read_stopping
+from safebandit.trials.rules import THENS, read_selection, read_stopping
 from safebandit.trials.second_person import read_second_person
 from safebandit.trials.strata import read_factors
 from safebandit.trials.texts import check_text
@@ -216,7 +216,14 @@ def _stop(value: Any, read: Read) -> tuple[Any, ...]:
 
 
 def _then(value: Any, read: Read) -> tuple[str, ...]:
-    return tuple(then for _, then in read_stopping(value))
+    """What happens where each rule is reached: as the rules say it themselves, or as it is listed beside them."""
+    stop, listed = value
+    found = tuple(then for _, then in read_stopping(stop))
+    if listed is None:
+        return found
+    if len(listed) != len(found) or not set(listed) <= set(THENS):
+        raise DesignError(f"then must have one of {', '.join(THENS)} for each rule of stop, got {listed!r}")
+    return tuple(listed)
 
 
 def _select(value: Any, read: Read) -> Any:

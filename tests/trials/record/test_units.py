@@ -60,7 +60,7 @@ def test_a_database_of_before_is_brought_up_to_date(database):
             row["held_at"] = row.pop("waits_at")
             text = json.dumps(row, sort_keys=True, separators=(",", ":"))
             connection.execute(sa.text("UPDATE trials SET state = :text WHERE name = 'knee'"), {"text": text})
-            for column in ("voided_at", "context"):
+            for column in ("voided_at", "context", "stratum"):
                 connection.execute(sa.text(f"ALTER TABLE units DROP COLUMN {column}"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
     assert migrate(database) == ("0003", REVISION)
