@@ -53,6 +53,11 @@ NEEDS = {
     ("POST", "/v1/keys"): "keys",
     ("DELETE", "/v1/keys/{id}"): "keys",
     ("POST", "/v1/keys/{id}/rotation"): "keys",
+    ("GET", "/v1/alerts"): "alerts",
+    ("POST", "/v1/alerts"): "alerts",
+    ("GET", "/v1/alerts/messages"): "alerts",
+    ("DELETE", "/v1/alerts/{id}"): "alerts",
+    ("POST", "/v1/alerts/{id}/test"): "alerts",
     ("GET", "/v1/me"): "list",
     ("GET", "/v1/projects"): "list",
     ("POST", "/v1/projects"): "projects",
@@ -80,7 +85,7 @@ PAGES = {
     )
 }  # fmt: skip
 WHAT_ROLES_DO = {
-    "admin": {"list", "read", "ask", "tell", "log", "manage", "keys"},
+    "admin": {"list", "read", "ask", "tell", "log", "manage", "keys", "alerts"},
     "operator": {"list", "ask", "tell"},
     "viewer": {"list", "read"},
     "auditor": {"list", "read", "log"},
@@ -139,6 +144,8 @@ def body_of(method: str, path: str) -> dict | None:
         "approval": None,
         "refusal": {"reason": "x"},
         "rotation": {"overlap_hours": 1},
+        "alerts": {"channel": "email", "target": "desk@clinic.example", "trial": "access"},
+        "test": {},
         "people": {"name": "x", "roles": {"default": "viewer"}},
         "roles": {"roles": {"default": "viewer"}},
         "projects": {"name": "other"},

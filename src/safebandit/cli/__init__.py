@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from safebandit.cli.alert import alert_app
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies, rules
@@ -49,6 +50,7 @@ app.add_typer(trial_app, name="trial")
 app.add_typer(project_app)
 app.add_typer(person_app)
 app.add_typer(key)
+app.add_typer(alert_app)
 app.add_typer(db_app)
 
 

@@ -82,6 +82,19 @@ def serve(
     viewer_delay: Annotated[
         int, _setting("VIEWER_DELAY", "Units that viewers see sums late, at least; 0: at once.", min=0, max=1_000_000)
     ] = 0,
+    smtp_host: Annotated[str | None, _setting("SMTP_HOST", "The mail server that alerts are sent by.")] = None,
+    smtp_port: Annotated[
+        int | None,
+        _setting("SMTP_PORT", "Its port; 587, 465 or 25, by the security.", min=1, max=65535),
+    ] = None,
+    smtp_security: Annotated[
+        str, _setting("SMTP_SECURITY", "starttls, tls, or none for a mail server on this machine.")
+    ] = "starttls",
+    smtp_from: Annotated[str | None, _setting("SMTP_FROM", "The address that e-mail comes from.")] = None,
+    smtp_user: Annotated[str | None, _setting("SMTP_USER", "The user that the mail server knows.")] = None,
+    smtp_password_file: Annotated[
+        Path | None, _setting("SMTP_PASSWORD_FILE", "A file with the password of that user.")
+    ] = None,
     key_file: Annotated[
         Path | None,
         _setting("KEY_FILE", "A new file for the first key, instead of stdout; only its owner can read it."),
@@ -93,6 +106,7 @@ def serve(
     are answered. A flag counts before an environment variable, and that before the configuration file.
     """
     with live_packages("serve"):
+        from safebandit.service.alerts.mail import MailServer
         from safebandit.service.limits import ConnectionLimits
         from safebandit.service.network import Network
         from safebandit.service.rates import RateLimits
@@ -107,7 +121,15 @@ def serve(
         answer_seconds=answer_seconds,
     )
     network = Network.read(certificate=certificate, certificate_key=certificate_key, proxies=proxies)
-    options = Options(RateLimits(rate=rate, burst=burst), limits, viewer_delay, network, pool)
+    mail = MailServer.read(
+        host=smtp_host,
+        port=smtp_port,
+        security=smtp_security,
+        sender=smtp_from,
+        user=smtp_user,
+        password_file=smtp_password_file,
+    )
+    options = Options(RateLimits(rate=rate, burst=burst), limits, viewer_delay, network, pool, mail)
     status = run(Place(db, host, port, key_file), workers=workers, options=options, say=_say)
     if status:
         raise typer.Exit(status)

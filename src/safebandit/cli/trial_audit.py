@@ -23,7 +23,7 @@ from safebandit.cli.live import (
     print_plain,
     read_events,
 )
-from safebandit.errors import TrialError
+from safebandit.errors import SafebanditError, TrialError
 
 Whole = Annotated[str | None, typer.Argument(help="The trial; without one, the database's own log of trials and keys.")]
 
@@ -84,6 +84,8 @@ def verify(
             else:
                 whole = verify_database(ledger, expected=expect)
                 each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
+        for failed in (one for one in each.values() if not one.holds):
+            _tell(ledger, failed.trial, str(failed.problem))
     found = [*([] if whole is None else [whole]), *each.values()]
     holds = all(one.holds for one in found)
     if json:
@@ -93,6 +95,16 @@ def verify(
         for one in found:
             typer.echo(_said(one) if name is not None else f"{one.trial}: {_said(one)}")
     return 0 if holds else 1
+
+
+def _tell(ledger: Any, trial: str, problem: str) -> None:
+    """Have alerts tell of it, where something can be written."""
+    from safebandit.service.alerts.courier import tell_failed_verification
+
+    try:
+        tell_failed_verification(ledger.engine, trial, problem)
+    except SafebanditError as refusal:
+        typer.echo(f"no alert was sent: {refusal}", err=True)
 
 
 def _said(found: Any) -> str:

@@ -11,7 +11,11 @@ from fastapi.staticfiles import StaticFiles
 
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
-from safebandit.service.api import batches, keyring, members, probes, proposals, reading, writing
+from safebandit.service.alerts.courier import Courier, Pace
+from safebandit.service.alerts.mail import MailServer
+from safebandit.service.alerts.outbox import Outbox
+from safebandit.service.alerts.rules import Alerts
+from safebandit.service.api import alerting, batches, keyring, members, probes, proposals, reading, writing
 from safebandit.service.api.quick import QuickPaths
 from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
@@ -29,11 +33,18 @@ from safebandit.version import __version__
 
 
 def create_app(
-    database: str, *, rates: RateLimits | None = None, viewer_delay: int = 0, pool: int = POOL
-) -> FastAPI:  # fmt: skip
+    database: str,
+    *,
+    rates: RateLimits | None = None,
+    viewer_delay: int = 0,
+    pool: int = POOL,
+    mail: MailServer | None = None,
+    pace: Pace | None = None,
+) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
-    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL.
+    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL; alerts are
+    sent by e-mail where there is a `mail` server, at this `pace`.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
@@ -49,11 +60,15 @@ def create_app(
             app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)
-            app.state.verifications = Verifications(ledger, app.state.long_work)
+            app.state.alerts, app.state.outbox = Alerts(ledger), Outbox(ledger.engine)
+            courier = Courier(ledger, metrics, mail=mail, late=viewer_delay > 0, pace=pace)
+            app.state.courier = courier
+            app.state.verifications = Verifications(ledger, app.state.long_work, failed=courier.verified)
             try:
                 yield
             finally:
                 app.state.scribe.close()
+                await asyncio.to_thread(courier.close)
 
     app = FastAPI(
         title="safebandit",
@@ -70,7 +85,7 @@ def create_app(
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
-    for each in (writing, batches, reading, proposals, keyring, members, probes, routes):
+    for each in (writing, batches, reading, proposals, keyring, members, alerting, probes, routes):
         app.include_router(each.router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.

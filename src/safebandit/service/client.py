@@ -81,6 +81,32 @@ class Client:
         """A trial of the service, by its name."""
         return LiveTrial(self._connection, name)
 
+    def alerts(self) -> list[dict[str, Any]]:
+        """Every alert, removed ones too."""
+        return list(self._connection.get("/v1/alerts"))
+
+    def new_alert(self, channel: str, target: str, **options: Any) -> dict[str, Any]:
+        """Have a "webhook" or an "email" told; `options` are trial, kinds, role, patience and quiet.
+
+        The `secret` of the answer, which a webhook is signed with, is shown this once.
+        """
+        body = {"channel": channel, "target": target, **options}
+        return dict(self._connection.post("/v1/alerts", body, repeatable=False))
+
+    def remove_alert(self, id: str) -> dict[str, Any]:
+        """Send nothing more for an alert."""
+        return dict(self._connection.delete(f"/v1/alerts/{quote(id, safe='')}"))
+
+    def test_alert(self, id: str) -> dict[str, Any]:
+        """Have an alert send a test; `messages` says what became of it."""
+        return dict(self._connection.post(f"/v1/alerts/{quote(id, safe='')}/test", {}))
+
+    def messages(self, *, alert: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
+        """What alerts sent, have to send or gave up, newest first."""
+        return list(
+            self._connection.get("/v1/alerts/messages", {"limit": limit, **({"alert": alert} if alert else {})})
+        )
+
     def create(
         self,
         name: str,

@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from safebandit.errors import RecordError
+from safebandit.service.alerts.mail import MailServer
 from safebandit.service.app import create_app
 from safebandit.service.keys import Keys
 from safebandit.service.limits import ConnectionLimits, limited
@@ -48,7 +49,7 @@ class Place(NamedTuple):
 
 class Options(NamedTuple):
     """How often a key may ask, what a connection may take, how many units late viewers see sums, what the service
-    speaks and whom it believes, and how many connections to PostgreSQL a process has.
+    speaks and whom it believes, how many connections to PostgreSQL a process has, and the server for e-mail.
     """
 
     rates: RateLimits = RateLimits()
@@ -56,6 +57,7 @@ class Options(NamedTuple):
     viewer_delay: int = 0
     network: Network = Network()
     pool: int = POOL
+    mail: MailServer | None = None
 
 
 def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], None]) -> int:
@@ -115,7 +117,8 @@ def make_server(app: FastAPI, limits: ConnectionLimits, network: Network | None 
 
 def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
-    app = create_app(database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool)
+    parts = {"rates": options.rates, "viewer_delay": options.viewer_delay, "pool": options.pool, "mail": options.mail}
+    app = create_app(database, **parts)  # type: ignore[arg-type]
     server = make_server(app, options.connections, options.network)
 
     def stop(*_: object) -> None:

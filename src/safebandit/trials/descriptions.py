@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from safebandit.problems.limits import show_alpha
@@ -20,7 +21,7 @@ KINDS = (
 # Of the database's own log.
 REGISTERED = (
     "begun", "trial created", "project made", "person made", "person bound", "person removed", "roles given",
-    "key made", "key rotated", "key revoked", "signed in",
+    "key made", "key rotated", "key revoked", "signed in", "alert made", "alert removed",
 )  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def describe_registered(event: Event) -> str:
         case "signed in":
             text = f"key {content['key']}" if "key" in content else f"person {content['person']}"
         case _:
-            text = str(content["id"])
+            text = _alert(content) if event.kind == "alert made" else str(content["id"])
     return text + _doubt(content)
 
 
@@ -127,6 +128,12 @@ def _held(content: dict[str, Any]) -> str:
         return str(content["role"])
     whose = "" if content.get("person") is None else f"of person {content['person']}"
     return ", ".join([f"{role} in {project}" for project, role in content["roles"].items()] + [whose] * bool(whose))
+
+
+def _alert(content: dict[str, Any]) -> str:
+    about = f"all trials of {content['project']}" if content["trial"] is None else content["trial"]
+    kinds = ", ".join(json.loads(content["kinds"]))
+    return f"{content['id']} to {content['address']} ({content['role']}): {kinds} of {about}"
 
 
 def _doubt(content: dict[str, Any]) -> str:

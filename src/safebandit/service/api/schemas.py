@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from safebandit.service.alerts.rules import LONGEST_SECONDS, QUIET_SECONDS
 from safebandit.service.keys import NAME_LENGTH
 from safebandit.trials import texts
 from safebandit.trials.approval import HOURS, MOST_HOURS
@@ -32,6 +33,7 @@ After = Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this numb
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
+_TARGET = "The address that a webhook is posted to, or that e-mail is sent to."
 _IDS = "A pattern that the id of a new unit must match; none if it is empty."
 _CONTROL = "The arm that units can be routed to."
 _FLOOR = "The least chance of the control, while it is permissible."
@@ -245,6 +247,37 @@ class StatusChange(Body):
     """Why a trial is paused, resumed, closed, routed to its control, or no longer so."""
 
     reason: Reason
+
+
+class NewAlert(Body):
+    """An alert to be created."""
+
+    channel: Literal["webhook", "email"]
+    target: Annotated[
+        str, Field(min_length=1, max_length=2000, examples=["https://hooks.example/safebandit"], description=_TARGET)
+    ]
+    trial: Annotated[
+        str | None, Field(pattern=NAME, examples=["knee"], description="The trial; without one, all of a project.")
+    ] = None
+    project: Annotated[
+        str | None, Field(pattern=PROJECT, examples=["default"], description="The project; without one, the trial's.")
+    ] = None
+    kinds: Annotated[
+        list[Literal["hold", "waiting", "stop", "verification", "amendment"]] | None,
+        Field(min_length=1, max_length=5, description="What it is about; everything, if not given."),
+    ] = None
+    role: Annotated[
+        Role,
+        Field(description="The channel is told what a key of this role may know."),
+    ] = "operator"
+    patience: Annotated[
+        float | None,
+        Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False, description="Seconds that are too long to wait."),
+    ] = None
+    quiet: Annotated[
+        float,
+        Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False, description="Seconds between two messages of a kind."),
+    ] = QUIET_SECONDS
 
 
 class NewProject(Body):
