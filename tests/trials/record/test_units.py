@@ -62,7 +62,7 @@ def test_a_database_of_before_is_brought_up_to_date(database):
             connection.execute(sa.text("UPDATE trials SET state = :text WHERE name = 'knee'"), {"text": text})
             for column in ("voided_at", "context", "stratum"):
                 connection.execute(sa.text(f"ALTER TABLE units DROP COLUMN {column}"))
-            for table in ("projects", "people", "roles", "alerts", "alert_positions", "messages", "leases"):
+            for table in ("projects", "people", "roles", "messages", "alert_positions", "alerts", "leases"):
                 connection.execute(sa.text(f"DROP TABLE {table}"))
             for column in ("person", "old_hash", "old_until", "used", "creator"):
                 connection.execute(sa.text(f"ALTER TABLE keys DROP COLUMN {column}"))
