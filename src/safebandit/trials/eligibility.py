@@ -65,3 +65,8 @@ def standing_at(standing: Mapping[str, int], context: Sequence[float], eligible:
         if isinstance(asked, dict) and (asked["context"], asked["stratum"]) == (list(context), stratum):
             found += [number] if asked["eligible"] and set(eligible) <= set(asked["eligible"]) else []
     return max(found, default=None)
+
+
+def besides(standing: Mapping[str, int], stratum: str) -> dict[str, int]:
+    """What is remembered of other strata than this one."""
+    return {key: number for key, number in standing.items() if json.loads(key)["stratum"] != stratum}

@@ -8,7 +8,7 @@ from typing import Any
 
 from safebandit.names import normal
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.eligibility import Mask, standing_at, standing_key
+from safebandit.trials.eligibility import Mask, besides, standing_at, standing_key
 from safebandit.trials.events import NO_ARM, NOTHING, Event, canonical, kind_of
 from safebandit.trials.recounting import HARM, in_order
 from safebandit.trials.settings import Settings
@@ -153,7 +153,9 @@ class TrialState:
         if kind not in NO_ARM or not self._is_of_some(content):
             self.held_at = self.waits_at = None
         if kind not in NO_ARM:
-            self.standing = {}
+            # A unit that is given an arm changes nothing in other strata.
+            one = self._stratum(content) if kind == "asked" else ""
+            self.standing = besides(self.standing, one) if one else {}
 
     def _hold(self, number: int, kind: str, content: Mapping[str, Any]) -> None:
         self._count_decision(content)
