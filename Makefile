@@ -1,6 +1,7 @@
 # make run    the main job: every figure and claim of the paper, with a report in results/paper/
 # make test   all tests
 # make check  style, types, import directions, generated docs, the site built strictly
+# make package  build the wheel, install it into empty environments, with and without extras, and use it there
 # make docs   write the generated parts of the docs anew
 # make site   build the site of the docs into site/: open site/index.html
 # make bench  speed, as ratios to a bare loop, in one run of a quarter of an hour (a minute: make bench ARGS=--quick)
@@ -12,7 +13,7 @@ READY := .venv/.ready
 # Compiled bytecode is kept, whatever the shell says: else every process that a test starts would read all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test check docs site bench bench-peers clean
+.PHONY: run test check package docs site bench bench-peers clean
 
 run: $(READY)
 	$(BIN)/safebandit paper
@@ -27,6 +28,9 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_docs.py --check
 	$(BIN)/python tools/build_site.py
+
+package: $(READY)
+	$(BIN)/python tools/check_package.py $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python tools/generate_docs.py

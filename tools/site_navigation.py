@@ -34,6 +34,7 @@ def navigation(notebooks: list[Path]) -> list[Entry]:
         ]},
         {"Reference": [
             _page("Commands", "reference/commands"), _page("The service", "reference/service"),
+            _page("Validation", "reference/validation"),
             {"Python": ["reference/api/index.md", *(_page(API[page][0], f"reference/api/{page}") for page in API)]},
             {"Policies": ["reference/policies/index.md", *_own("policy")]},
             {"Reward indices": _own("reward")},

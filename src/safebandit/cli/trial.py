@@ -114,6 +114,7 @@ def new(
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
+        import safebandit.trials.record.ledger  # noqa: F401  before anything is compiled for nothing
         from safebandit.trials.concealment import concealed_settings
         from safebandit.trials.engine import warm_up
         from safebandit.trials.settings import read_settings

@@ -21,6 +21,7 @@ from safebandit.trials.store import MemoryStore, Store
 from safebandit.trials.strata import AnyStratum, stratum_names
 from safebandit.trials.texts import check_text, is_keepable, read_unit_id
 from safebandit.trials.units import Unit
+from safebandit.waits import WAITS
 
 # Who acts where no person does.
 SOFTWARE = "safebandit"
@@ -209,6 +210,11 @@ def _answer(kind: str, content: Mapping[str, Any], number: int, *, new: bool) ->
 
 def warm_up(settings: Settings) -> None:
     """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
+    with WAITS.preparing(settings.policy.partition(":")[0]):
+        _practise(settings)
+
+
+def _practise(settings: Settings) -> None:
     practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
     context = {each.name: each.low for each in ranges_of(settings.context)} or None
