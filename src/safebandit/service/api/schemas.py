@@ -263,7 +263,7 @@ class NewAlert(Body):
         str | None, Field(pattern=PROJECT, examples=["default"], description="The project; without one, the trial's.")
     ] = None
     kinds: Annotated[
-        list[Literal["hold", "waiting", "stop", "verification", "amendment"]] | None,
+        list[Literal["hold", "waiting", "stop", "guard", "verification", "amendment"]] | None,
         Field(min_length=1, max_length=5, description="What it is about; everything, if not given."),
     ] = None
     role: Annotated[
