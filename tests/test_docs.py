@@ -22,6 +22,7 @@ from .core.states import States
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md", "CONTRIBUTING.md", "docs/how-to/guide.md", "docs/how-to/designs.md", "docs/how-to/analysis.md",
+    "docs/how-to/guardrails.md",
     "docs/explanation/rivals.md", "docs/explanation/linear.md", "docs/explanation/coverage.md",
 )  # fmt: skip
 LINKED = (
