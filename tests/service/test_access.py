@@ -70,7 +70,8 @@ NEEDS = {
 PAGES = {
     ("GET", path)
     for path in (
-        "/", "/keys", "/live", "/sign-in", "/static", "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
+        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static",
+        "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
         "/trials/{trial}/analysis",
     )

@@ -77,7 +77,10 @@ def _decided(
     before = allocator.position
     decision = allocator.decide(clock, context=seen)
     drawn = noted is not None and noted.startswith(ESTIMATED)
-    chances = allocator.chances(clock, state.decisions + 1, decision, context=seen, by_draws=drawn)
+    certain = before == allocator.position
+    chances = allocator.chances(
+        clock, state.decisions + 1, decision, context=seen, by_draws=drawn, certain=certain
+    )  # fmt: skip
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.

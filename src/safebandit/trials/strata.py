@@ -33,8 +33,11 @@ def read_factors(declared: Any, error: type[SafebanditError] = TrialError) -> Fa
     >>> read_factors({"site": ["a", "b"], "age": ["<65", "65+"]})
     (('age', ('<65', '65+')), ('site', ('a', 'b')))
     """
-    if declared is None:
+    if declared is None or declared == ():
         return ()
+    if isinstance(declared, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in declared):
+        # As they were read before.
+        declared = dict(declared)
     if not isinstance(declared, Mapping):
         raise error(f'strata must be factors with their levels, such as {{"site": ["a", "b"]}}, got {declared!r}')
     factors = []
