@@ -81,7 +81,8 @@ PAGES = {
         "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}",
-        "/trials/{trial}/tell", "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
+        "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",
+        "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
         "/trials/{trial}/{change}",
     )
 }  # fmt: skip

@@ -19,6 +19,7 @@ from safebandit.trials.contexts import (
     AnyContext,
     Context,
     check_coefficients,
+    check_magnitudes,
     check_no_features,
     check_without_context,
     features_for,
@@ -139,6 +140,8 @@ class Settings:
         limits = read_alpha(alpha, named)
         names, planned = read_arms(arms), read_units(units)
         named_control = read_control(control, names)
+        if features is not None:
+            check_magnitudes(read_features(features, names), names)
         made = cls(
             arms=names,
             limits=limits,

@@ -73,10 +73,9 @@ def test_an_analysis_is_refused_where_arms_were_ever_given_by_context(ledger):
         analyse(ledger, "knee")
 
 
-def test_a_file_of_units_has_columns_for_factors_and_eligible_arms(tmp_path):
-    table = tmp_path / "units.csv"
-    table.write_text("unit,site,eligible\np1,a,low; high\np2,b,\n", encoding="utf-8")
-    assert read_askings(table, settings()) == [
+def test_a_file_of_units_has_columns_for_factors_and_eligible_arms():
+    table = "unit,site,eligible\np1,a,low; high\np2,b,\n"
+    assert read_askings(table, settings(), "units.csv") == [
         {"id": "p1", "stratum": {"site": "a"}, "eligible": ["low", "high"]},
         {"id": "p2", "stratum": {"site": "b"}},
     ]
