@@ -22,6 +22,7 @@ from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.approval import HOURS
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.texts import check_name, id_text
 
@@ -77,6 +78,14 @@ class Client:
         """Every trial: name, title, status, numbers of units."""
         return list(self._connection.get("/v1/trials"))
 
+    def me(self) -> dict[str, Any]:
+        """Who the service takes the caller for, and what they may do in which project."""
+        return dict(self._connection.get("/v1/me"))
+
+    def projects(self) -> list[dict[str, Any]]:
+        """The projects in which the caller has a role; an admin of the installation sees all."""
+        return list(self._connection.get("/v1/projects"))
+
     def trial(self, name: str) -> LiveTrial:
         """A trial of the service, by its name."""
         return LiveTrial(self._connection, name)
@@ -119,7 +128,7 @@ class Client:
         **settings: Any,
     ) -> LiveTrial:
         """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features,
-        control with its control_floor, and strata. Leave the seed out.
+        control with its control_floor, strata, second_person. Leave the seed out.
 
         A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
         """
@@ -257,6 +266,24 @@ class LiveTrial:
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design` from now on."""
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
+
+    def propose(self, request: str, *, hours: float = HOURS, **said: Any) -> Receipt:
+        """Propose to "amend", to "correct" (`unit`) or to "unseal" (`what`), for another person to approve; the rest is
+        as those take it. The event is the proposal's number.
+        """
+        return self._write("proposals", {request: said, "hours": hours}, repeatable=False)
+
+    def proposals(self) -> list[dict[str, Any]]:
+        """What waits for a second person."""
+        return list(self._connection.get(f"{self._path}/proposals"))
+
+    def approve(self, number: int) -> Receipt:
+        """Do what another person proposed, exactly that."""
+        return self._write(f"proposals/{number}/approval", {}, repeatable=False)
+
+    def refuse(self, number: int, *, reason: str) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        return self._write(f"proposals/{number}/refusal", {"reason": reason}, repeatable=False)
 
     def pause(self, *, reason: str) -> Receipt:
         """Give no arms until the trial is resumed; outcomes are still taken."""
