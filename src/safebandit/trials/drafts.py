@@ -52,7 +52,10 @@ def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | Non
     before, seen = allocator.position, state.settings.scaled(context)
     decision = allocator.decide(state.round, context=seen)
     drawn = noted is not None and noted.startswith(ESTIMATED)
-    chances = allocator.chances(state.round, state.decisions + 1, decision, context=seen, by_draws=drawn)
+    certain = before == allocator.position
+    chances = allocator.chances(
+        state.round, state.decisions + 1, decision, context=seen, by_draws=drawn, certain=certain
+    )  # fmt: skip
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.

@@ -85,9 +85,9 @@ class TrialState:
         """
         return self.standing.get(_key(context)) if self.allocator.context_size else self.stands_at
 
-    def apply(self, event: Event, store: Store) -> None:
-        """Do what the event says was done; the decision itself is not made again."""
-        self.do(event.number, event.kind, event.content, store)
+    def apply(self, event: Event, store: Store, content: dict[str, Any] | None = None) -> None:
+        """Do what the event says was done; the decision is not made again. `content` saves reading its body twice."""
+        self.do(event.number, event.kind, event.content if content is None else content, store)
         self.hash, self.time = event.hash, event.time
 
     def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
