@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 LIVE = 'pip install "safebandit[live]"'
-DASK = 'pip install "safebandit[dask]"'
+DASK = "safebandit[dask]"
 # Commands that need no extra, with the status and a word of what they say.
 PLAIN = (
     ("--version", 0, "safebandit"),
@@ -33,7 +33,7 @@ PLAIN = (
     ("design show dose.toml", 0, "scenario"),
     ("validate installation bounds --json", 0, '"all as packed"'),
     ("trial new knee --arms low,high --alpha .2", 2, LIVE),
-    ("trial ask knee", 2, LIVE),
+    ("trial status knee", 2, LIVE),
     ("serve", 2, LIVE),
     ("key list", 2, LIVE),
     ("db check", 2, LIVE),
