@@ -177,21 +177,7 @@ def _one_trial(
     desks = [Desk(i, service, key, trial) for i in range(DESKS)]
     for desk in desks:
         desk.start()
-    killed = 0
-    while killed < kills and time.monotonic() < until:
-        _wait_for_more(desks, rng.randrange(1, 12))
-        # At a moment that nobody chose.
-        time.sleep(rng.random() * 0.02)
-        service.kill()
-        killed += 1
-        # Nobody begins anything meanwhile: a log that grows by thousands would take longer each time.
-        for desk in desks:
-            desk.go.clear()
-        found = verify(ledger, trial)
-        for desk in desks:
-            desk.go.set()
-        if not found.holds:
-            raise AssertionError(f"after {killed} kills: {found.problem}")
+    killed = _kill(ledger, service, trial, desks, kills, until, rng)
     for desk in desks:
         desk.stop.set()
     for desk in desks:
@@ -209,6 +195,34 @@ def _one_trial(
     asked, told, cut = (sum(len(desk.arms) for desk in desks), sum(len(desk.told) for desk in desks), 0)
     cut = sum(desk.cut for desk in desks)
     return Soaked(killed, asked, told, cut, amended, messages)
+
+
+def _kill(
+    ledger: Ledger,
+    service: ForkedService,
+    trial: str,
+    desks: list[Desk],
+    kills: int,
+    until: float,
+    rng: random.Random,
+) -> int:
+    """Kill the service so often while the desks work, and verify the trial after each; how often it was."""
+    killed = 0
+    while killed < kills and time.monotonic() < until:
+        _wait_for_more(desks, rng.randrange(1, 12))
+        # At a moment that nobody chose.
+        time.sleep(rng.random() * 0.02)
+        service.kill()
+        killed += 1
+        # Nobody begins anything meanwhile: a log that grows by thousands would take longer each time.
+        for desk in desks:
+            desk.go.clear()
+        found = verify(ledger, trial)
+        for desk in desks:
+            desk.go.set()
+        if not found.holds:
+            raise AssertionError(f"after {killed} kills: {found.problem}")
+    return killed
 
 
 def check(ledger: Ledger, trial: str, desks: list[Desk]) -> None:
