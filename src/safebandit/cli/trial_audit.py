@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -146,12 +148,16 @@ def export(
         raise TrialError("an export needs a file or a kind; give --out units.csv, or --kind csv for stdout")
     chosen = kind if kind is not None or out is None else out.suffix.lower().removeprefix(".")
     with open_ledger(db) as ledger:
-        from safebandit.trials.record.export import export as make
+        from safebandit.trials.record.export import write_export
 
-        data = make(ledger, name, str(chosen), whole=whole)
-    if out is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        out.write_bytes(data)
-        typer.echo(f"wrote {out}", err=True)
+        # Elsewhere first: an export that fails leaves the file that is there as it is.
+        with tempfile.TemporaryFile() as file:
+            write_export(ledger, name, str(chosen), file, whole=whole)
+            file.seek(0)
+            if out is None:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+            else:
+                with out.open("wb") as target:
+                    shutil.copyfileobj(file, target)
+                typer.echo(f"wrote {out}", err=True)
