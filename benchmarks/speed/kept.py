@@ -36,6 +36,7 @@ class Run:
     analysis: Mapping[str, Spread] = field(default_factory=dict)
     service: Sequence[Mapping[str, Any]] = field(default_factory=list)
     growth: Sequence[float] = field(default_factory=list)
+    long: Mapping[str, float] = field(default_factory=dict)
     instructions: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:

@@ -69,6 +69,9 @@ def log(
 def verify(
     name: Whole = None,
     expect: Annotated[str | None, typer.Option(help="The hash of some event, as it was noted elsewhere.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file: go on from where it ends, if it is there, and write it anew.")
+    ] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> int:
@@ -76,13 +79,16 @@ def verify(
 
     Without a trial: the database's own log of trials and keys, and every trial. Exit status 4: the database is damaged.
     """
+    if checkpoint is not None and name is None:
+        raise TrialError("a checkpoint is of one trial; name it, as in safebandit trial verify knee --checkpoint FILE")
     with open_ledger(db) as ledger:
         from safebandit.trials.record.verification import verify as recompute
         from safebandit.trials.record.verification import verify_database
 
         with counting_bar("verifying") as progress:
             if name is not None:
-                whole, each = None, {name: recompute(ledger, name, expected=expect, progress=progress)}
+                one_found = recompute(ledger, name, expected=expect, progress=progress, checkpoint=checkpoint)
+                whole, each = None, {name: one_found}
             else:
                 whole = verify_database(ledger, expected=expect)
                 each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
