@@ -39,8 +39,8 @@ class Load(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """Pairs of ask and tell per second, the latency of a request in milliseconds, and how many milliseconds of processor
-    time a pair takes of all processes of the service.
+    """Pairs of ask and tell per second, the latency of a request in milliseconds, and the processor time that a pair
+    takes of all processes of the service, in milliseconds.
     """
 
     database: str

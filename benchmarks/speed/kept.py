@@ -13,7 +13,7 @@ from typing import Any
 from speed.spread import Spread
 from speed.sweeps import Cell
 
-FORMAT = 1
+FORMAT = 2
 CELLS = ("limit", "arms", "horizons")
 SECTIONS = (*CELLS, "machine", "designs", "linear", "analysis", "service")
 # The median deviation of normal noise in its standard deviations; how many of those are far; and no less than this.
