@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, settings
 from safebandit import sources
 from safebandit.cli import main
 
-from .browser.chromium import MISSING, find_chromium, required
+from .browser import chromium
+from .service.oidc import node
 
 # Compiled code is slow once, and the machine may be busy: no test asserts a time.
 settings.register_profile("safebandit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -26,16 +27,24 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure():
-    if required() and find_chromium() is None:
-        raise pytest.UsageError(f"SAFEBANDIT_BROWSER=required, but {MISSING}")
+    for found, needs, setting in (
+        (chromium.find_chromium(), chromium, "SAFEBANDIT_BROWSER"),
+        (node.find_node(), node, "SAFEBANDIT_NODE"),
+    ):
+        if needs.required() and found is None:
+            raise pytest.UsageError(f"{setting}=required, but {needs.MISSING}")
 
 
 def pytest_terminal_summary(terminalreporter, config):
     # Here, and not beside the browser tests: the process that writes the summary of a parallel run collects nothing.
-    browser = Path(__file__).parent / "browser"
+    here = Path(__file__).parent
     chosen = [Path(arg.split("::")[0]).resolve() for arg in config.args]
-    if find_chromium() is None and any(browser.is_relative_to(path) or path.is_relative_to(browser) for path in chosen):
-        terminalreporter.write_line(MISSING, yellow=True, bold=True)
+    for found, folder, missing in (
+        (chromium.find_chromium(), here / "browser", chromium.MISSING),
+        (node.find_node(), here / "service" / "oidc", node.MISSING),
+    ):
+        if found is None and any(folder.is_relative_to(path) or path.is_relative_to(folder) for path in chosen):
+            terminalreporter.write_line(missing, yellow=True, bold=True)
 
 
 @pytest.fixture(scope="session")

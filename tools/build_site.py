@@ -16,31 +16,31 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-WORK = ROOT / "build" / "site"
-PAGES = WORK / "docs"
 SITE = ROOT / "site"
 # Files beside docs/ that are pages, too.
 MORE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+# A part of a formula with more characters than this is broken at its smaller gaps, too.
+LONG = 110
 SEARCH_FROM_DISK = "assets/iframe-worker-from-disk.js"
 
 
-def assemble() -> list[Path]:
+def assemble(pages: Path) -> list[Path]:
     """Make the copy of the pages, and say which notebooks there are."""
-    shutil.rmtree(PAGES, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", PAGES)
+    shutil.rmtree(pages, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", pages)
     for name, made in MORE.items():
-        shutil.copyfile(ROOT / name, PAGES / made)
-    notebooks = sorted((PAGES / "tutorials").glob("*.ipynb"))
+        shutil.copyfile(ROOT / name, pages / made)
+    notebooks = sorted((pages / "tutorials").glob("*.ipynb"))
     for notebook in notebooks:
         notebook.with_suffix(".md").write_text(notebook_page(notebook), encoding="utf-8")
-    _list_notebooks(notebooks)
-    for page in PAGES.rglob("*.md"):
+    _list_notebooks(pages / "tutorials" / "index.md", notebooks)
+    for page in pages.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        page.write_text(with_formulas(with_links(text, page.relative_to(PAGES))), encoding="utf-8")
-    (PAGES / "assets").mkdir(exist_ok=True)
-    shutil.copyfile(ROOT / "src/safebandit/service/page/static/icon.svg", PAGES / "assets" / "icon.svg")
-    shutil.copyfile(Path(__file__).parent / "site.css", PAGES / "assets" / "site.css")
-    (PAGES / SEARCH_FROM_DISK).write_text(search_from_disk(), encoding="utf-8")
+        page.write_text(with_formulas(with_links(text, page.relative_to(pages))), encoding="utf-8")
+    (pages / "assets").mkdir(exist_ok=True)
+    shutil.copyfile(ROOT / "src/safebandit/service/page/static/icon.svg", pages / "assets" / "icon.svg")
+    shutil.copyfile(Path(__file__).parent / "site.css", pages / "assets" / "site.css")
+    (pages / SEARCH_FROM_DISK).write_text(search_from_disk(), encoding="utf-8")
     return notebooks
 
 
@@ -64,11 +64,20 @@ def with_links(text: str, page: Path) -> str:
 
 
 def with_formulas(text: str) -> str:
-    """Formulas between $$ as MathML, which browsers draw by themselves."""
+    """Formulas between $$ as MathML, which browsers draw by themselves, a line for each part."""
     from latex2mathml.converter import convert
 
     def drawn(found: re.Match[str]) -> str:
-        return f'\n<div class="formula">{convert(found[1].strip(), display="block")}</div>\n'
+        lines = [
+            line
+            for part in found[1].split(r"\qquad")
+            for line in (part.split(r"\quad") if len(part) > LONG else [part])
+        ]
+        return (
+            "\n"
+            + "".join(f'<div class="formula">{convert(line.strip(), display="block")}</div>' for line in lines)
+            + "\n"
+        )
 
     return re.sub(r"^\$\$\n(.*?)\n\$\$$", drawn, text, flags=re.DOTALL | re.MULTILINE)
 
@@ -87,14 +96,13 @@ def notebook_page(notebook: Path) -> str:
     return str(text)
 
 
-def _list_notebooks(notebooks: list[Path]) -> None:
+def _list_notebooks(index: Path, notebooks: list[Path]) -> None:
     """Name every notebook on the page of tutorials by its title and its first sentence."""
     lines = []
     for notebook in notebooks:
         text = notebook.with_suffix(".md").read_text(encoding="utf-8")
         title = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
         lines.append(f"- [{title[1] if title else notebook.stem}]({notebook.stem}.md)")
-    index = PAGES / "tutorials" / "index.md"
     index.write_text(index.read_text(encoding="utf-8") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -136,17 +144,22 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
+def build(work: Path) -> Path | None:
+    """Build the site in a folder, and say where it is; None if something is wrong, which the generator has said."""
+    notebooks = assemble(work / "docs")
+    (work / "zensical.toml").write_text(configuration(notebooks), encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
+    return None if subprocess.run(command, cwd=work, check=False).returncode else work / "site"
+
+
 def main() -> int:
     """Build it, and say how long that took."""
     began = time.perf_counter()
-    notebooks = assemble()
-    (WORK / "zensical.toml").write_text(configuration(notebooks), encoding="utf-8")
-    build = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
-    done = subprocess.run(build, cwd=WORK, check=False)
-    if done.returncode:
-        return done.returncode
+    built = build(ROOT / "build" / "site")
+    if built is None:
+        return 1
     shutil.rmtree(SITE, ignore_errors=True)
-    shutil.copytree(WORK / "site", SITE)
+    shutil.copytree(built, SITE)
     pages = sum(1 for _ in SITE.rglob("*.html"))
     print(f"site: {pages} pages in {time.perf_counter() - began:.0f} s; open {SITE / 'index.html'}")
     return 0

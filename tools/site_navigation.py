@@ -15,7 +15,10 @@ def navigation(notebooks: list[Path]) -> list[Entry]:
     """The tree of titles and pages, as the site's generator takes it."""
     return [
         {"Home": "index.md"},
-        {"Start": [_page("Install", "start/install"), _page("Glossary", "start/glossary")]},
+        {"Start": [
+            _page("Install", "start/install"), _page("A tour in commands", "start/tour"),
+            _page("Glossary", "start/glossary"),
+        ]},
         {"Tutorials": ["tutorials/index.md", *(f"tutorials/{path.stem}.md" for path in notebooks)]},
         {"How to": [
             _page("Simulate", "how-to/guide"), _page("Design a trial", "how-to/designs"),

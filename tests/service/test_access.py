@@ -70,7 +70,8 @@ NEEDS = {
 PAGES = {
     ("GET", path)
     for path in (
-        "/", "/keys", "/live", "/sign-in", "/static", "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
+        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static",
+        "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
         "/trials/{trial}/analysis",
     )
@@ -80,7 +81,8 @@ PAGES = {
         "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}",
-        "/trials/{trial}/tell", "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
+        "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",
+        "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
         "/trials/{trial}/{change}",
     )
 }  # fmt: skip

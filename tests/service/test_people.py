@@ -141,8 +141,17 @@ def test_sessions_end_when_they_are_old_and_when_nobody_uses_them(tmp_path, monk
 
 
 def test_everything_of_this_is_in_the_log_and_holds(crowd):
-    kinds = {event.kind for event in crowd.app.state.ledger.registry()}
-    assert {"project made", "person made", "roles given", "person removed", "key rotated", "key revoked"} <= kinds
+    before = len(crowd.app.state.ledger.registry())
+    crowd.post("/v1/projects", {"name": "all"}, role="root")
+    person = crowd.post("/v1/people", {"name": "Fay", "roles": {"all": "admin"}}, role="root").json()["id"]
+    key = crowd.post("/v1/keys", {"name": "laptop", "person": person}, role="root").json()["id"]
+    crowd.post(f"/v1/keys/{key}/rotation", {}, role="root")
+    crowd.request("DELETE", f"/v1/people/{person}", role="root")
+    log = crowd.app.state.ledger.registry()[before:]
+    assert [event.kind for event in log] == [
+        "project made", "person made", "roles given", "key made", "key rotated", "person removed", "key revoked",
+    ]  # fmt: skip
+    assert {event.actor.partition(" (key ")[0] for event in log} == {"root"}
     found = verify_database(crowd.app.state.ledger)
     assert found.holds, found.problem
 

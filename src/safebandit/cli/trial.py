@@ -29,7 +29,7 @@ from safebandit.cli.live import (
 )
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
-from safebandit.cli.trial_batch import Each, File, ask_file, one_of, tell_file
+from safebandit.cli.trial_batch import Each, File, Preview, ask_file, change_file, one_of
 from safebandit.cli.trial_second import Propose
 from safebandit.errors import TrialError
 
@@ -171,9 +171,7 @@ def tell(
     risk: Risk = None,
     file: File = None,
     each: Each = False,
-    preview: Annotated[
-        bool, typer.Option("--preview", help="Say what would change, and write nothing; with --file.")
-    ] = False,
+    preview: Preview = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -185,7 +183,7 @@ def tell(
     """
     one_of(unit, file)
     if unit is None or file is not None:
-        return tell_file(name, Path(str(file)), each=each, preview=preview, db=db, actor=actor, json=json)
+        return change_file(name, "tell", Path(str(file)), each=each, preview=preview, db=db, actor=actor, json=json)
     risks = read_risk(risk)
     _write(db, actor, json, "told", lambda ledger, who: ledger.tell(name, unit, reward=reward, risk=risks, actor=who))
     return 0
@@ -193,35 +191,80 @@ def tell(
 
 def correct(
     name: Name,
-    unit: Unit,
     reason: Reason,
+    unit: OneUnit = None,
     reward: Reward = None,
     risk: Risk = None,
+    file: File = None,
+    each: Each = False,
+    preview: Preview = False,
     propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
-) -> None:
-    """Put another outcome in the place of one that was told; decisions made before stand."""
+) -> int:
+    """Put another outcome in the place of one that was told; decisions made before stand.
+
+    With --file of many, in one step: columns as for `tell`, and one reason for all.
+    """
+    one_of(unit, file)
+    if propose and file is not None:
+        raise TrialError("--propose is for one unit; leave --file out")
+    if unit is None or file is not None:
+        many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
+        return change_file(name, "correct", Path(str(file)), **many, db=db, actor=actor, json=json)
     told = {"reward": reward, "risk": read_risk(risk), "reason": reason}
     if propose:
         trial_second.propose(db, actor, json, name, "correct", id=unit, **told)
-        return
+        return 0
     _write(db, actor, json, "corrected", lambda ledger, who: ledger.correct(name, unit, **told, actor=who))
+    return 0
 
 
 def give_up(
-    name: Name, unit: Unit, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
-) -> None:
-    """No longer wait for a unit's outcome; its unknown risk counts as the trial's rule says."""
+    name: Name,
+    reason: Reason,
+    unit: OneUnit = None,
+    file: File = None,
+    each: Each = False,
+    preview: Preview = False,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> int:
+    """No longer wait for a unit's outcome; its unknown risk counts as the trial's rule says.
+
+    With --file for those of many, in one step: a column unit.
+    """
+    one_of(unit, file)
+    if unit is None or file is not None:
+        many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
+        return change_file(name, "give_up", Path(str(file)), **many, db=db, actor=actor, json=json)
     _write(db, actor, json, "given up", lambda ledger, who: ledger.give_up(name, unit, reason=reason, actor=who))
+    return 0
 
 
 def void(
-    name: Name, unit: Unit, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
-) -> None:
-    """Count a unit that never got its arm, such as a typing error, as nothing; its id cannot be used again."""
+    name: Name,
+    reason: Reason,
+    unit: OneUnit = None,
+    file: File = None,
+    each: Each = False,
+    preview: Preview = False,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> int:
+    """Count a unit that never got its arm, such as a typing error, as nothing; its id cannot be used again.
+
+    With --file many, in one step: a column unit.
+    """
+    one_of(unit, file)
+    if unit is None or file is not None:
+        many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
+        return change_file(name, "void", Path(str(file)), **many, db=db, actor=actor, json=json)
     _write(db, actor, json, "voided", lambda ledger, who: ledger.void(name, unit, reason=reason, actor=who))
+    return 0
 
 
 def amend(

@@ -19,8 +19,10 @@ from safebandit.service.api import alerting, batches, keyring, members, probes, 
 from safebandit.service.api.quick import QuickPaths
 from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
-from safebandit.service.keys import Keys
+from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.metrics import Metrics
+from safebandit.service.oidc.provider import Provider
+from safebandit.service.oidc.settings import OidcSettings
 from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
 from safebandit.service.people import People
@@ -40,11 +42,14 @@ def create_app(
     pool: int = POOL,
     mail: MailServer | None = None,
     pace: Pace | None = None,
+    sessions: SessionLimits | None = None,
+    identity: OidcSettings | None = None,
 ) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
     Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL; alerts are
-    sent by e-mail where there is a `mail` server, at this `pace`.
+    sent by e-mail where there is a `mail` server, at this `pace`. People sign in by the provider `identity`, if there
+    is one, and stay so within the limits of `sessions`.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
@@ -52,9 +57,10 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database, pool=pool) as ledger:
-            app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger, sessions), Scribe(ledger)
             app.state.people = People(ledger, app.state.keys)
             app.state.delivery = Delivery(asyncio.get_running_loop())
+            app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
             app.state.readiness = probes.Readiness(ledger)

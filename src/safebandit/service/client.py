@@ -179,10 +179,27 @@ class LiveTrial:
         plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
         return self._batch("outcomes", plain, whole=whole)
 
-    def _batch(self, what: str, requests: Sequence[Mapping[str, Any]], *, whole: bool) -> list[dict[str, Any]]:
+    def correct_many(
+        self, outcomes: Sequence[Mapping[str, Any]], *, reason: str, whole: bool = True
+    ) -> list[dict[str, Any]]:
+        """Put other outcomes in the place of many that were told, in one transaction."""
+        plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
+        return self._batch("corrections", [{**each, "reason": reason} for each in plain], whole=whole, repeatable=False)
+
+    def give_up_many(self, ids: Sequence[str | int], *, reason: str, whole: bool = True) -> list[dict[str, Any]]:
+        """No longer wait for the outcomes of many units, in one transaction."""
+        return self._batch("given-up", [{"unit": id_text(unit), "reason": reason} for unit in ids], whole=whole)
+
+    def void_many(self, ids: Sequence[str | int], *, reason: str, whole: bool = True) -> list[dict[str, Any]]:
+        """Count many units that never got their arms as nothing, in one transaction."""
+        return self._batch("voided", [{"unit": id_text(unit), "reason": reason} for unit in ids], whole=whole)
+
+    def _batch(
+        self, what: str, requests: Sequence[Mapping[str, Any]], *, whole: bool, repeatable: bool = True
+    ) -> list[dict[str, Any]]:
         answers: list[dict[str, Any]] = []
         body = {"whole": whole, "requests": list(requests)}
-        answers += self._connection.post(f"{self._path}/{what}/batch", body)["answers"]
+        answers += self._connection.post(f"{self._path}/{what}/batch", body, repeatable=repeatable)["answers"]
         return answers
 
     def explain(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Explained:

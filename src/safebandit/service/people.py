@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -51,12 +51,7 @@ class People:
         with database_errors(), self._engine.begin() as connection:
             _check_projects(connection, wanted)
             there = None if address is None else _one(connection, people.c.email == address)
-            made = there or Person(secrets.token_hex(8), name, address, None, now(), None, {})
-            if there is None:
-                fields = {each: getattr(made, each) for each in ("id", "name", "email", "created")}
-                connection.execute(people.insert(), fields)
-                register(connection, "person made", fields, actor=who)
-            found = _give(connection, made, wanted, actor=who)
+            found = _give(connection, there or _make(connection, name, address, who), wanted, actor=who)
         self._keys.forget()
         return found, there is None
 
@@ -97,22 +92,32 @@ class People:
         self._keys.forget()
         return person._replace(removed=at, email=None, subject=None, roles={})
 
-    def recognise(self, subject: str, email: str | None) -> Person | None:
-        """The person whom an identity provider vouches for: by what it calls them, or by a verified address, once.
+    def admit(
+        self, subject: str, *, name: str, email: str | None, given: Roles, places: Collection[str], actor: str
+    ) -> Person | None:
+        """The person whom an identity provider vouches for: by what it calls them, or by a verified address, once. From
+        then on they are known by the subject alone: an address may be given to somebody else.
 
-        From then on they are known by the subject alone: an address may be given to somebody else.
+        In these `places` they may do what is `given` now, and nothing else; with a role there a new person comes in.
         """
+        address = read_email(email)
         with database_errors(), self._engine.begin() as connection:
             known = _one(connection, people.c.subject == subject)
-            if known is not None or email is None:
-                return known
-            invited = _one(connection, people.c.email == read_email(email))
-            if invited is None or invited.subject is not None:
-                return None
-            connection.execute(people.update().where(people.c.id == invited.id).values(subject=subject))
-            actor = f"{invited.name} (person {invited.id})"
-            register(connection, "person bound", {"id": invited.id, "subject": subject}, actor=actor)
-            return invited._replace(subject=subject)
+            if known is None:
+                known = None if address is None else _one(connection, people.c.email == address)
+                if known is not None and known.subject is not None:
+                    # The address was somebody else's: who has it now is another person, and not invited by it.
+                    return None
+                if known is None and not given:
+                    return None
+                known = known or _make(connection, name, address, actor)
+                connection.execute(people.update().where(people.c.id == known.id).values(subject=subject))
+                register(connection, "person bound", {"id": known.id, "subject": subject}, actor=actor)
+            held = {project: given.get(project) for project in places if project in given or project in known.roles}
+            _check_projects(connection, given)
+            found = _give(connection, known._replace(subject=subject), held, actor=actor)
+        self._keys.forget()
+        return found
 
 
 _PEOPLE = sa.select(people, roles.c.project, roles.c.role).outerjoin(roles, roles.c.holder == people.c.id)
@@ -164,6 +169,15 @@ def _check_projects(connection: sa.Connection, wanted: Mapping[str, str]) -> Non
     for project in wanted:
         if project != EVERYWHERE:
             check_there(connection, project)
+
+
+def _make(connection: sa.Connection, name: str, address: str | None, actor: str) -> Person:
+    check_text("a person's name", name)
+    made = Person(secrets.token_hex(8), name, address, None, now(), None, {})
+    fields = {each: getattr(made, each) for each in ("id", "name", "email", "created")}
+    connection.execute(people.insert(), fields)
+    register(connection, "person made", fields, actor=actor)
+    return made
 
 
 def _give(connection: sa.Connection, person: Person, given: Mapping[str, str | None], *, actor: str) -> Person:

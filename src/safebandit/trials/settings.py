@@ -19,6 +19,7 @@ from safebandit.trials.contexts import (
     AnyContext,
     Context,
     check_coefficients,
+    check_magnitudes,
     check_no_features,
     check_without_context,
     features_for,
@@ -127,6 +128,8 @@ class Settings:
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = read_alpha(alpha, named)
         names, planned = read_arms(arms), read_units(units)
+        if features is not None:
+            check_magnitudes(read_features(features, names), names)
         made = cls(
             arms=names,
             limits=limits,
