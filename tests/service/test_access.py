@@ -70,7 +70,7 @@ NEEDS = {
 PAGES = {
     ("GET", path)
     for path in (
-        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static",
+        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static", "/people",
         "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
         "/trials/{trial}/analysis",
@@ -78,7 +78,8 @@ PAGES = {
 } | {
     ("POST", path)
     for path in (
-        "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
+        "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/people", "/people/{id}/role",
+        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}",
         "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",

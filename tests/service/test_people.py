@@ -171,3 +171,32 @@ def test_what_is_no_person(tmp_path):
         with pytest.raises(NotFoundError):
             people.remove("0" * 16)
         assert ledger.registry() == before
+
+
+def test_on_the_page(crowd):
+    def page(role, form=None, /, **fields):
+        token = crowd.app.state.keys.sign_in(crowd.app.state.keys.find(crowd.keys[role]))
+        headers = {"Cookie": f"safebandit_session={token}", "Sec-Fetch-Site": "same-origin"}
+        if form is None:
+            return crowd.http.get("/people", headers=headers)
+        return crowd.http.post(form, data=fields, headers=headers)
+
+    assert page("root", "/projects", name="paged", title="A <b>title</b>").status_code == 303
+    assert "A &lt;b&gt;title&lt;/b&gt;" in page("root").text
+    assert "already; give another name" in page("root", "/projects", name="paged").text
+    assert page("ada", "/projects", name="other").status_code == 403
+    assert page("ada", "/people", name="Ivy", email="ivy@example.org", roles="ada=viewer").status_code == 303
+    assert "Ivy" in page("ada").text
+    assert "Ivy" not in page("bea").text
+    assert "paged" not in page("ada").text
+    person = next(each for each in crowd.app.state.people.all() if each.name == "Ivy").id
+    assert page("bea", f"/people/{person}/role", project="bea", role="admin").status_code == 404
+    assert page("ada", f"/people/{person}/role", project="bea", role="admin").status_code == 403
+    assert page("ada", f"/people/{person}/role", project="ada", role="operator").status_code == 303
+    assert crowd.app.state.people.one(person).roles == {"ada": "operator"}
+    assert "names no role" in page("ada", "/people", name="x", roles="root").text
+    assert page("ada", f"/people/{person}/remove").status_code == 403
+    assert page("root", f"/people/{person}/remove").status_code == 303
+    assert page("admin").status_code == 200
+    for role in ("operator", "viewer", "auditor"):
+        assert page(role).status_code == 403

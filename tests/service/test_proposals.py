@@ -128,3 +128,18 @@ def test_from_the_command_line(tmp_path, command, monkeypatch):
     command("trial", "unseal", "knee", "--reason", "r", *database)
     assert "event 6" in command("trial", "decline", "knee", "5", "--reason", "no", *database).out
     assert "6 events hold" in command("trial", "verify", "knee", *database).out
+
+
+def test_from_the_client(pair):
+    from safebandit.service.client import Client
+
+    with Client(pair.url, pair.keys["ada"]) as ada, Client(pair.url, pair.keys["bea"]) as bea:
+        assert ada.me()["roles"] == {"default": "admin"}
+        assert [each["name"] for each in ada.projects()] == ["default"]
+        trial = ada.create("client", ["a", "b"], 0.3, "docb", second_person=["amend"])
+        number = trial.propose("amend", alpha=0.2, reason="r").event
+        assert [each["proposal"] for each in trial.proposals()] == [number]
+        bea.trial("client").approve(number)
+        assert trial.overview()["alpha"] == [0.2]
+        trial.refuse(trial.propose("amend", alpha=0.1, reason="r").event, reason="no")
+        assert trial.proposals() == []

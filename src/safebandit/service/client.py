@@ -22,6 +22,7 @@ from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.approval import HOURS
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.texts import check_name, id_text
 
@@ -77,6 +78,14 @@ class Client:
         """Every trial: name, title, status, numbers of units."""
         return list(self._connection.get("/v1/trials"))
 
+    def me(self) -> dict[str, Any]:
+        """Who the service takes the caller for, and what they may do in which project."""
+        return dict(self._connection.get("/v1/me"))
+
+    def projects(self) -> list[dict[str, Any]]:
+        """The projects in which the caller has a role; an admin of the installation sees all."""
+        return list(self._connection.get("/v1/projects"))
+
     def trial(self, name: str) -> LiveTrial:
         """A trial of the service, by its name."""
         return LiveTrial(self._connection, name)
@@ -118,8 +127,8 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features. Leave
-        the seed out.
+        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features,
+        control with its control_floor, strata, second_person. Leave the seed out.
 
         A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
         """
@@ -143,13 +152,21 @@ class LiveTrial:
     def __repr__(self) -> str:
         return f"LiveTrial({self.name!r})"
 
-    def ask(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Allocation:
+    def ask(
+        self,
+        id: str | int | None = None,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: Mapping[str, str] | None = None,
+    ) -> Allocation:
         """Give a unit its arm, or say why none is given; without an id it gets one of its own.
 
-        The `context` are the numbers that the trial declares, by name or all in order.
+        The `context` are the numbers that the trial declares, by name or all in order; `eligible` the arms that this
+        unit may be given, if not all; `stratum` the level of each factor, where the trial has strata.
         """
         unit = secrets.token_hex(16) if id is None else id_text(id)
-        told = {} if context is None else {"context": _plain_context(context)}
+        told = _asking(context, eligible, stratum)
         given = self._connection.post(f"{self._path}/units", {"unit": unit, **told})
         return Allocation(**{field: given[field] for field in Allocation._fields})
 
@@ -158,14 +175,22 @@ class LiveTrial:
         return self._write("outcomes", {"unit": id_text(id), "reward": reward, "risk": _plain(risk)})
 
     def ask_many(
-        self, ids: Sequence[str | int], *, contexts: Sequence[AnyContext] | None = None, whole: bool = True
+        self,
+        ids: Sequence[str | int],
+        *,
+        contexts: Sequence[AnyContext] | None = None,
+        eligible: Sequence[Sequence[str] | None] | None = None,
+        strata: Sequence[Mapping[str, str]] | None = None,
+        whole: bool = True,
     ) -> list[Allocation]:
-        """Give many units their arms, in order, in one request and one transaction.
+        """Give many units their arms, in order, in one request and one transaction; `contexts`, `eligible` and `strata`
+        have one entry for each, as `ask` takes it.
 
         With `whole` all are given what they are, or none; without it those that are refused are left out.
         """
-        told = [{}] * len(ids) if contexts is None else [{"context": _plain_context(each)} for each in contexts]
-        requests = [{"unit": id_text(unit), **each} for unit, each in zip(ids, told, strict=True)]
+        nothing: list[Any] = [None] * len(ids)
+        told = zip(ids, contexts or nothing, eligible or nothing, strata or nothing, strict=True)
+        requests = [{"unit": id_text(unit), **_asking(*rest)} for unit, *rest in told]
         answers = self._batch("units", requests, whole=whole)
         given = [answer["given"] for answer in answers if answer["given"] is not None]
         return [Allocation(**{field: each[field] for field in Allocation._fields}) for each in given]
@@ -202,16 +227,22 @@ class LiveTrial:
         answers += self._connection.post(f"{self._path}/{what}/batch", body, repeatable=repeatable)["answers"]
         return answers
 
-    def explain(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Explained:
-        """What is known of every arm now, for a unit of this `context` if one is given; with an id, the stored decision
-        that gave this unit its arm.
+    def explain(
+        self,
+        id: str | int | None = None,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: Mapping[str, str] | None = None,
+    ) -> Explained:
+        """What is known of every arm now, for a unit that would ask with these, if they are given; with an id, the
+        stored decision that gave this unit its arm.
         """
-        if id is not None and context is not None:
-            raise TrialError(f"unit {id_text(id)!r} is explained by the context that it asked with; leave context out")
-        if context is not None:
-            return _explain_now(
-                self._connection.post(f"{self._path}/explanation", {"context": _plain_context(context)})
-            )  # fmt: skip
+        told = _asking(context, eligible, stratum)
+        if id is not None and told:
+            raise TrialError(f"unit {id_text(id)!r} is explained by what it asked with; leave {next(iter(told))} out")
+        if told:
+            return _explain_now(self._connection.post(f"{self._path}/explanation", told))
         if id is None:
             return _explain_now(self.overview())
         unit = self._connection.post(f"{self._path}/unit", {"unit": id_text(id)})
@@ -236,6 +267,24 @@ class LiveTrial:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design` from now on."""
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
 
+    def propose(self, request: str, *, hours: float = HOURS, **said: Any) -> Receipt:
+        """Propose to "amend", to "correct" (`unit`) or to "unseal" (`what`), for another person to approve; the rest is
+        as those take it. The event is the proposal's number.
+        """
+        return self._write("proposals", {request: said, "hours": hours}, repeatable=False)
+
+    def proposals(self) -> list[dict[str, Any]]:
+        """What waits for a second person."""
+        return list(self._connection.get(f"{self._path}/proposals"))
+
+    def approve(self, number: int) -> Receipt:
+        """Do what another person proposed, exactly that."""
+        return self._write(f"proposals/{number}/approval", {}, repeatable=False)
+
+    def refuse(self, number: int, *, reason: str) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        return self._write(f"proposals/{number}/refusal", {"reason": reason}, repeatable=False)
+
     def pause(self, *, reason: str) -> Receipt:
         """Give no arms until the trial is resumed; outcomes are still taken."""
         return self._write("pause", {"reason": reason})
@@ -243,6 +292,14 @@ class LiveTrial:
     def resume(self, *, reason: str) -> Receipt:
         """Give arms again. It is sent once: repeated, it could undo a pause that someone else ordered meanwhile."""
         return self._write("resume", {"reason": reason}, repeatable=False)
+
+    def route(self, *, reason: str) -> Receipt:
+        """Give every unit the control, as long as its gate is open; outcomes still count."""
+        return self._write("route", {"reason": reason})
+
+    def unroute(self, *, reason: str) -> Receipt:
+        """Decide by the policy again. It is sent once: repeated, it could undo what someone else ordered meanwhile."""
+        return self._write("unroute", {"reason": reason}, repeatable=False)
 
     def close(self, *, reason: str) -> Receipt:
         """Give no more arms, ever; outcomes are still taken."""
@@ -287,6 +344,17 @@ def _plain(risk: AnyRisk | None) -> Any:
     if isinstance(risk, Mapping):
         return dict(risk)
     return list(risk) if isinstance(risk, Sequence) and not isinstance(risk, str) else risk
+
+
+def _asking(
+    context: AnyContext | None, eligible: Sequence[str] | None, stratum: Mapping[str, str] | None
+) -> dict[str, Any]:  # fmt: skip
+    """What a unit asks with, as JSON can hold it; nothing of what is not told."""
+    return {
+        **({} if context is None else {"context": _plain_context(context)}),
+        **({} if eligible is None else {"eligible": list(eligible)}),
+        **({} if stratum is None else {"stratum": dict(stratum)}),
+    }
 
 
 def _plain_context(context: AnyContext) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import fields
 from typing import Any
 
 from safebandit.errors import SafebanditError, TrialError
@@ -21,7 +22,7 @@ from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
 _KIND = "safebandit checkpoint"
-_UNIT = ("id", "arm", "round", "play", "asked_at", "outcome", "told_at", "lost_at", "voided_at", "context")
+_UNIT = tuple(each.name for each in fields(Unit))
 _READ = ("number", "hash", "decisions", "unrepeated", "misdated", "certain", "newer", "formulas_in_force")
 
 

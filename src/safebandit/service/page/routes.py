@@ -12,7 +12,7 @@ from safebandit.errors import NotFoundError
 from safebandit.service.access import Auditor, KeyKeeper, Lister, Reader
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.service.page import files, forms, screens, signing, views
+from safebandit.service.page import files, forms, members, screens, signing, views
 from safebandit.service.page.forms import given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
@@ -110,6 +110,7 @@ def form(trial: TrialInPath, form: str, key: Lister) -> Response:
 router.include_router(files.router)
 router.include_router(forms.router)
 router.include_router(signing.router)
+router.include_router(members.router)
 
 
 def _sent(request: Request, key: Key, trial: str, done: str, number: int, of: int) -> Sent:
