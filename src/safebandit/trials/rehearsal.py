@@ -274,11 +274,7 @@ def rehearse(
     >>> rehearsed.chances()["hold"]
     0.0
     """
-    if settings.context or settings.features:
-        raise SimulationError(
-            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
-            "simulate its policy on a linear instance"
-        )
+    check_rehearsable(settings)
     if settings.factors:
         settings, units = _one_stratum(settings, units)
     truth = _truth(settings, mu, nu, instance)
@@ -304,13 +300,27 @@ def rehearse(
     return Rehearsal(settings, truth, scenario, number, runs, runs.trials < wanted)
 
 
-def _one_stratum(settings: Settings, units: Any) -> tuple[Settings, int]:
-    """The settings of one stratum, which is a trial of its own, and its part of the units, rounded up."""
-    if settings.design is not None:
+def check_rehearsable(settings: Settings) -> None:
+    """Refuse settings that cannot be rehearsed, whatever is supposed."""
+    if settings.context or settings.features:
+        raise SimulationError(
+            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
+            "simulate its policy on a linear instance"
+        )
+    if settings.design is not None and settings.factors:
         raise SimulationError(
             "a trial by a design with strata cannot be rehearsed: its rules are about all strata together; rehearse "
             "the design without them"
         )
+    if settings.design is not None and settings.withdrawn:
+        raise SimulationError(
+            f"a trial by a design is rehearsed with all its arms, and {', '.join(settings.withdrawn)} was withdrawn; "
+            "play it by safebandit design run"
+        )
+
+
+def _one_stratum(settings: Settings, units: Any) -> tuple[Settings, int]:
+    """The settings of one stratum, which is a trial of its own, and its part of the units, rounded up."""
     strata = len(stratum_names(settings.factors))
     return replace(settings, strata=()), -(-_units(settings, units) // strata)
 
@@ -346,11 +356,6 @@ def _units(settings: Settings, units: Any) -> int:
     if units is not None:
         raise SimulationError(
             f"a trial by a design has at most {settings.design.units} units, got {units}; leave it out"
-        )
-    if settings.withdrawn:
-        raise SimulationError(
-            f"a trial by a design is rehearsed with all its arms, and {', '.join(settings.withdrawn)} was withdrawn; "
-            "play it by safebandit design run"
         )
     return settings.design.units
 

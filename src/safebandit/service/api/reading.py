@@ -148,12 +148,12 @@ async def verify_trial(
 ) -> answers.VerificationAnswer | answers.VerifyingAnswer:
     """Recompute the whole trial; 202 while that goes on."""
     jobs = request.app.state.verifications
-    mine = jobs.job(trial, expected=expected, id=job)
+    mine = jobs.job(trial, expected, id=job)
     found = await jobs.wait(mine, wait)
     if found is not None:
         return answers.VerificationAnswer.model_validate(found)
     response.status_code = 202
-    return answers.VerifyingAnswer(job=mine.id, read=mine.read, events=mine.events)
+    return answers.VerifyingAnswer(job=mine.id, read=mine.done, events=mine.of)
 
 
 @router.get(

@@ -249,7 +249,7 @@ async def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: F
     jobs = request.app.state.verifications
     head = await asyncio.to_thread(views.head, request.app.state.ledger, trial)
     expected = text(form, "expected").strip()
-    job = jobs.job(trial, expected=expected or None, id=text(form, "job"))
+    job = jobs.job(trial, expected or None, id=text(form, "job"))
     found = await jobs.wait(job, VERIFY_SECONDS)
     return render(request, "verified.html", key=key, head=head, found=found, job=job, expected=expected)
 
