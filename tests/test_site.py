@@ -79,6 +79,7 @@ def test_links_out_of_the_docs_lead_to_pages_or_are_none():
     assert build_site.with_links("[a](../../CONTRIBUTING.md#habits)", page) == "[a](../contributing.md#habits)"
     assert build_site.with_links("[a](designs.md)", page) == "[a](../how-to/designs.md)"
     assert build_site.with_links("[a](../../benchmarks/bench.py)", page) == "a"
+    assert build_site.with_links("[a](../tutorials/1.ipynb)", page) == "[a](../tutorials/1.md)"
     assert build_site.with_links("[a](https://example.org/x)", page) == "[a](https://example.org/x)"
     assert build_site.with_links("[a](docs/index.md)", Path("contributing.md")) == "[a](index.md)"
 

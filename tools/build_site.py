@@ -45,7 +45,7 @@ def assemble(pages: Path) -> list[Path]:
 
 
 def with_links(text: str, page: Path) -> str:
-    """Links that lead out of docs/ go to the pages made of those files; what has no page is no link."""
+    """Links to notebooks and out of docs/ go to the pages made of those files; what has no page is no link."""
     came_from = {made: ROOT / name for name, made in MORE.items()}.get(str(page), ROOT / "docs" / page)
 
     def fixed(found: re.Match[str]) -> str:
@@ -57,6 +57,7 @@ def with_links(text: str, page: Path) -> str:
         if inside is None and not aim.is_relative_to(ROOT / "docs"):
             return label
         inside = inside or str(aim.relative_to(ROOT / "docs"))
+        inside = re.sub(r"\.ipynb$", ".md", inside)
         way = "/".join([".."] * (len(page.parts) - 1) + [inside])
         return f"[{label}]({way}{anchor})"
 

@@ -253,7 +253,7 @@ def test_the_database_has_a_log_of_its_own(knee, command):
     assert whole.startswith("the database: 3 events hold; the last hash is ")
     assert trial.startswith("knee: 6 events hold, with 3 decisions made again; the last hash is ")
     with sqlite3.connect(knee.folder / "trials.db") as connection:
-        connection.execute("UPDATE keys SET role = 'admin'")
+        connection.execute("UPDATE roles SET role = 'admin'")
     connection.close()
     forged = knee("verify")
     assert forged.status == 1

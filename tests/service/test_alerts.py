@@ -423,3 +423,18 @@ def test_too_many_alerts_are_refused(tmp_path, monkeypatch):
         Alerts(ledger).create("email", "a@b.example")
         with pytest.raises(TrialError, match="at most 1 alerts"):
             Alerts(ledger).create("email", "a@b.example")
+
+
+def test_a_rule_that_pauses_or_routes_is_told_and_a_person_who_does_is_not(quick, receiver):
+    made = alert(quick, receiver, about=["guard"])
+    design = {"arms": ["a", "b"], "alpha": 0.3, "policy": "equal", "units": 20, "control": "a", "pending_cap": 20,
+              "stop": [{"rule": "too-many-harms", "harms": 1, "then": "route"}]}  # fmt: skip
+    assert quick.post("/v1/trials", {"name": "guarded", "design": design}).status_code == 201
+    path = "/v1/trials/guarded"
+    assert quick.post(f"{path}/pause", {"reason": "lunch"}).status_code == 201
+    assert quick.post(f"{path}/resume", {"reason": "back"}).status_code == 201
+    assert quick.post(f"{path}/units", {"unit": "p1"}).status_code == 201
+    assert quick.post(f"{path}/outcomes", {"unit": "p1", **HARM}).status_code == 201
+    (said,) = told(receiver)
+    assert (said["alert"], said["kind"], said["rule"]) == (made["id"], "guard", "too-many-harms")
+    assert "gives every unit its control" in said["message"]

@@ -14,7 +14,7 @@ from safebandit.trials.batches import check_size
 from safebandit.trials.contexts import ranges_of
 from safebandit.trials.settings import Settings
 
-UNIT, REWARD, RISK = "unit", "reward", "risk"
+UNIT, REWARD, RISK, ELIGIBLE = "unit", "reward", "risk", "eligible"
 
 
 def read_text(file: Path | bytes, named: str) -> str:
@@ -28,12 +28,27 @@ def read_text(file: Path | bytes, named: str) -> str:
 
 
 def read_askings(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
-    """Units that ask: a column `unit`, and one for each number of the context where the trial has one."""
-    context = [each.name for each in ranges_of(settings.context)]
-    _check_names(context)
-    rows = _rows(text, named, [UNIT, *context], needed=[UNIT, *context])
-    told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
-    return [{"id": row[UNIT], **each} for (_, row), each in zip(rows, told, strict=True)]
+    """Units that ask: a column `unit`, and one for each number of the context and each factor of the strata where the
+    trial has some; in `eligible` there may be the arms that a unit may be given, with ; between them, and nothing where
+    that is all of them.
+    """
+    context, factors = [each.name for each in ranges_of(settings.context)], [name for name, _ in settings.factors]
+    _check_names([*context, *factors])
+    rows = _rows(text, named, [UNIT, *context, *factors, ELIGIBLE], needed=[UNIT, *context, *factors])
+    return [
+        {
+            "id": row[UNIT],
+            **({"context": {name: _number(row, name, i) for name in context}} if context else {}),
+            **({"stratum": {name: row[name].strip() for name in factors}} if factors else {}),
+            **_eligible(row),
+        }
+        for i, row in rows
+    ]
+
+
+def _eligible(row: Mapping[str, str]) -> dict[str, list[str]]:
+    arms = row.get(ELIGIBLE, "").strip()
+    return {ELIGIBLE: [arm.strip() for arm in arms.split(";")]} if arms else {}
 
 
 def read_outcomes(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
@@ -95,9 +110,11 @@ def _head(head: str, known: Sequence[str]) -> str:
 
 def _check_names(names: Sequence[str]) -> None:
     """Refuse a table in which a column would mean two things."""
-    for name in (UNIT, REWARD):
+    for name in (UNIT, REWARD, ELIGIBLE):
         if name in names:
             raise TrialError(f'a number of this trial is named "{name}", as a column of tables is; send one by one')
+    if len(set(names)) < len(names):
+        raise TrialError("a number of the context and a factor of the strata have one name; send one by one")
 
 
 def _number(row: Mapping[str, str], name: str, line: int) -> float:

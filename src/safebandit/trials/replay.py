@@ -13,6 +13,7 @@ from safebandit.trials import approval, drafts, version_0_1_0
 from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
     DECISIONS,
@@ -41,8 +42,11 @@ _FOLLOWS = {
     "dropped": "an arm is dropped",
     "stopped": "the trial stops",
     "selected": "another arm is selected",
+    "paused": "a rule pauses the trial",
+    "routed": "a rule routes all units to the control",
 }
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
+_CHANGES |= {kind: change for change, kind in drafts.ROUTES.items()}
 
 
 class Verification(NamedTuple):
@@ -163,7 +167,7 @@ class Replay:
                 f"no event has the hash {self._expected} that was expected: this is not the log that it was noted from"
             )
         if not self.certain:
-            self.state.allocator.position = tuple(json.loads(kept["state"])["position"])
+            self.state.position = json.loads(kept["state"])["position"]
         mine = self.state.to_row()
         written = bytes(kept.get("memory", b""))[: len(formulas_hash())].decode("ascii", "replace")
         if written != formulas_hash() and written in self.formulas:
@@ -202,7 +206,7 @@ class Replay:
                 return self._decision_problem(state, event, content)
             self._go_on_from(state, content)
             return None
-        if event.kind in _FOLLOWS and self._takes_their_word:
+        if event.kind in _FOLLOWS and "reason" not in content and self._takes_their_word:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
@@ -264,17 +268,17 @@ class Replay:
         return f"{problem} differ{_other_formulas(content)}"
 
     def _recount_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
-        if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
+        if self.certain and content.get("stream", state.position) != state.position:
             return f"event {event.number} goes on at another place of the random stream than the log leads to"
         self.certain = self.certain or "stream" in content
-        state.allocator.position = tuple(content.get("stream", state.allocator.position))
+        state.position = content.get("stream", state.position)
         return self._draft_problem(drafts.recount(state), event, content)
 
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
         self._check_new(state, content["unit"], spelled=content["software"] not in _BEFORE_ONE_SPELLING)
-        told = self._context(state, content)
-        stands_at = state.stands_for(told)
+        told, eligible, stratum = self._told(state, content)
+        stands_at = state.stands_for(told, eligible, stratum)
         if stands_at is not None:
             raise ConflictError(f"the trial gives no arm since event {stands_at}, and nothing has happened since")
         drafts.check_open(state)
@@ -286,13 +290,21 @@ class Replay:
         for name, value in due.items():
             if content[name] != value:
                 raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
-        arm, arms = content["arm"], state.allocator.arms
-        if arm is not None and not state.allocator.may_give(arms.index(arm)):
-            raise ConflictError(f"{arm!r} could not be given: it {BARS[state.allocator.bars()[arms.index(arm)]]}")
+        arm, allocator = content["arm"], state.decider(stratum)
+        with allocator.only(eligible):
+            if arm is not None and not allocator.may_give(k := allocator.arms.index(arm)):
+                raise ConflictError(f"{arm!r} could not be given: it {BARS[allocator.bars()[k]]}")
 
-    def _context(self, state: TrialState, content: Mapping[str, Any]) -> Context:
-        """The context of a decision; where it is not as a trial writes it, the decision made again differs."""
-        return state.settings.read_context(f"unit {content['unit']!r}", content.get("context"))
+    def _told(self, state: TrialState, content: Mapping[str, Any]) -> tuple[Context, Mask, str]:
+        """What a unit asked with: its context, the arms that it could be given, and its stratum; where these are not as
+        a trial writes them, the decision made again differs.
+        """
+        settings, unit = state.settings, f"unit {content['unit']!r}"
+        return (
+            settings.read_context(unit, content.get("context")),
+            settings.read_eligible(unit, content.get("eligible")),
+            settings.read_stratum(unit, content.get("stratum")),
+        )
 
     def _check_new(self, state: TrialState, unit: str, *, spelled: bool) -> None:
         """Whether a unit has an id that could be taken, and no arm; `spelled`: ids had one spelling already."""
@@ -304,17 +316,20 @@ class Replay:
 
     def _go_on_from(self, state: TrialState, content: Mapping[str, Any]) -> None:
         self.certain = False
-        state.allocator.position = version_0_1_0.stream_words(content) or state.allocator.position
+        allocator = state.decider(self._told(state, content)[-1])
+        allocator.position = version_0_1_0.stream_words(content) or allocator.position
 
     def _decision_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         older = version_0_1_0.decided(content)
-        words = version_0_1_0.stream_words(content) or state.allocator.position
-        if self.certain and not older and state.allocator.position != words:
+        told = self._told(state, content)
+        allocator = state.decider(told[-1])
+        words = version_0_1_0.stream_words(content) or allocator.position
+        if self.certain and not older and allocator.position != words:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
-        state.allocator.position = words
+        allocator.position = words
         # The first version did not always note how chances were known: it drew.
         noted = content.get("propensities", ESTIMATED)
-        draft = drafts.ask(state, content["unit"], self._context(state, content), noted=noted)
+        draft = drafts.ask(state, content["unit"], *told, noted=noted)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older

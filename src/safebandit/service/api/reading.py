@@ -14,6 +14,7 @@ from safebandit.trials.concealment import show_event
 from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import overview
+from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import file_name
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["reading"])
@@ -58,7 +59,7 @@ def explain_context(
     trial: TrialInPath, body: schemas.Supposed, request: Request, _: Auditor
 ) -> answers.OverviewAnswer:  # fmt: skip
     """A trial at a glance for a unit of this context: who would be permissible and why; nothing is decided."""
-    return answers.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, context=body.context))
+    return answers.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, **body.model_dump()))
 
 
 @router.get("/trials/{trial}/events")
@@ -116,6 +117,7 @@ def _unit(ledger: Ledger, trial: str, unit: str) -> answers.UnitAnswer:
         arm=found.arm,
         round=found.round,
         context=by_name(found.context, settings.context),
+        stratum=levels_of(found.stratum),
         pending=found.pending,
         given_up=found.lost_at is not None and found.voided_at is None,
         void=found.voided_at is not None,

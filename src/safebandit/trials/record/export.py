@@ -20,19 +20,24 @@ from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.store import as_written, read_log, trial_row
 from safebandit.trials.second_person import is_told
 from safebandit.trials.settings import Settings
+from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import no_formula
 from safebandit.version import __version__
 
 KINDS = ("csv", "parquet", "json")
+# The place of the eligible arms in a row.
+ELIGIBLE_AT = 4
 
 
 def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> bytes:
     """The bytes of a file.
 
-    csv and parquet have one row per unit: unit, round, arm, asked (the time), every number of its context, reward,
-    every risk, given_up, pending, void (it never got its arm, and counts as nothing), the propensity of the arm that it
-    was given, and the version of the settings. In csv a text that begins with = + - @
-    or an apostrophe has an apostrophe before it. json is the settings and the log, as `safebandit.trials.document`
+    csv and parquet have one row per unit: unit, round, arm, asked (the time), the arms that were eligible for it (with
+    ; between them, and nothing where all were; a column only where there are such units), every factor of its stratum,
+    every number of its context, reward, every risk, given_up, pending, void (it never got its arm, and counts as
+    nothing), the propensity of the arm that it was given, and the version of the settings. In csv a text that begins
+    with = + - @ or an apostrophe has an apostrophe before it. json is the settings and the log, as
+    `safebandit.trials.document`
     says; `Trial.from_json` reads it. Until the trial is closed, the seed and the places in the random stream are left
     out, as they would tell which arms come next; `whole` has them all the same, for who owns the database.
     """
@@ -76,14 +81,16 @@ def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
 def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa.Table:
     settings = Settings.from_dict(json.loads(row.state)["settings"])
     fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
-              units.c.voided_at, units.c.context)  # fmt: skip
+              units.c.voided_at, units.c.context, units.c.stratum)  # fmt: skip
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
     rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
+    masked = any(row[ELIGIBLE_AT] is not None for row in rows)
+    rows = rows if masked else [(*row[:ELIGIBLE_AT], *row[ELIGIBLE_AT + 1 :]) for row in rows]
     told = settings.to_dict() if _is_told(row, whole) else concealed_settings(settings.to_dict())
     about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(told)}
-    schema = _schema(settings, about)
+    schema = _schema(settings, about, masked)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     texts = [pa.array(column, pa.string() if field.name == "asked" else field.type)
              for column, field in zip(columns, schema, strict=True)]  # fmt: skip
@@ -92,7 +99,7 @@ def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa
     return pa.table(texts, schema=schema)
 
 
-def _schema(settings: Settings, about: dict[str, str]) -> pa.Schema:
+def _schema(settings: Settings, about: dict[str, str], masked: bool) -> pa.Schema:
     risks = settings.risks
     # Their columns begin with "risk", so that Instance.from_data finds them.
     telling = all(name.startswith("risk") for name in risks)
@@ -102,6 +109,8 @@ def _schema(settings: Settings, about: dict[str, str]) -> pa.Schema:
         ("round", pa.int64()),
         ("arm", pa.string()),
         ("asked", pa.timestamp("us", tz="UTC")),
+        *([("eligible", pa.string())] if masked else []),
+        *((f"stratum {name}", pa.string()) for name, _ in settings.factors),
         *((f"context {each.name}", pa.float64()) for each in ranges_of(settings.context)),
         ("reward", pa.float64()),
         *((name, pa.float64()) for name in named),
@@ -125,6 +134,8 @@ def _row(row: Any) -> tuple[Any, ...]:
         row.round,
         row.arm,
         row.time,
+        ";".join(decision["eligible"]) if "eligible" in decision else None,
+        *levels_of(row.stratum or "").values(),
         *([] if row.context is None else json.loads(row.context)),
         *outcome,
         given_up,
@@ -157,5 +168,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type):
         return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
     if pa.types.is_string(column.type):
-        return pa.chunked_array([[no_formula(text) for text in column.to_pylist()]], pa.string())
+        return pa.chunked_array(
+            [[None if text is None else no_formula(text) for text in column.to_pylist()]], pa.string()
+        )
     return column
