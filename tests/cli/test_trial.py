@@ -367,7 +367,10 @@ def test_names_that_look_like_markup_are_shown_as_they_are(desk):
 def test_only_new_makes_a_database(desk, arguments):
     done = desk(*arguments)
     assert (done.status, done.out) == (2, "")
-    assert done.err == 'RecordError: there is no database "trials.db"; create a trial first, or check the name\n'
+    assert done.err == (
+        'RecordError: there is no database "trials.db"; create a trial first, or check the name; '
+        "try: safebandit trial new knee --arms low,high --alpha .2\n"
+    )
     assert list(desk.folder.iterdir()) == []
 
 

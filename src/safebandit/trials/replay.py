@@ -102,7 +102,8 @@ class Replay:
         self.formulas_in_force: str | None = None
         # What the software must have written next, because of the event that was read last.
         self._due: list[Draft] = []
-        self._newer = False
+        # Whether a version after 0.1.0 has decided.
+        self.newer = False
         self._decide = decide
         self._expected = None if expected is None else expected.strip().lower()
         self._expected_at: int | None = None
@@ -141,8 +142,16 @@ class Replay:
         if "formulas" in content:
             self.formulas.add(content["formulas"])
             self.formulas_in_force = content["formulas"]
-        self._newer = self._newer or ("stream" in content and not version_0_1_0.decided(content))
+        self.newer = self.newer or ("stream" in content and not version_0_1_0.decided(content))
         return problem
+
+    def pass_over(self, event: Event, number: int, previous: str) -> str | None:
+        """What is wrong with the hash of an event that a checkpoint stands for, if anything: it should have this number
+        and follow the one of the hash `previous`. What it says is not done again.
+        """
+        if event.hash == self._expected:
+            self._expected_at = event.number
+        return link_problem(event, trial=self.name, number=number, previous=previous)
 
     def verify(self, events: Iterable[Event], *, after: Callable[[int], None] | None = None) -> Verification:
         """Read all events up to the first that fails; `after` is called after each."""
@@ -220,7 +229,7 @@ class Replay:
         """
         state, unit = self.state, _UNIT.search(event.body) if event.kind in DECISIONS else None
         usual = self._decide and self.certain and not self._due and self.formulas_in_force == formulas_hash()
-        if unit is None or state is None or not usual or state.settings.context:
+        if unit is None or state is None or not usual or state.settings.context or state.settings.factors:
             return None
         before = state.allocator.position
         try:
@@ -283,7 +292,7 @@ class Replay:
             raise ConflictError(f"the trial gives no arm since event {stands_at}, and nothing has happened since")
         drafts.check_open(state)
         drafts.check_id(state, content["unit"])
-        if self._newer and version_0_1_0.decided(content):
+        if self.newer and version_0_1_0.decided(content):
             raise ConflictError("version 0.1.0 decided after a newer version")
         due: dict[str, Any] = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
         due |= {"policy": state.settings.policy, "formulas": self.formulas_in_force}

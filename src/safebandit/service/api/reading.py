@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+import tempfile
+from collections.abc import AsyncIterator
+from typing import IO, Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import answers, listing, schemas
@@ -18,6 +21,8 @@ from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import file_name
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["reading"])
+# Bytes of a file that are in memory at once.
+CHUNK = 256 * 1024
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -165,9 +170,23 @@ async def export_trial(
     trial: TrialInPath, request: Request, _: Auditor, kind: Literal["csv", "parquet", "json"] = "csv"
 ) -> Response:
     """Every unit and every event, as a file."""
-    from safebandit.trials.record.export import export
+    from safebandit.trials.record.export import write_export
 
-    async with request.app.state.long_work:
-        content = await asyncio.to_thread(export, request.app.state.ledger, trial, kind)
-    named = {"Content-Disposition": f'attachment; filename="{file_name(trial)}.{kind}"'}
-    return Response(content, media_type=_MEDIA[kind], headers=named)
+    # To a file first: nobody who reads it slowly keeps a transaction open, and what goes wrong is known before.
+    file = tempfile.TemporaryFile()  # noqa: SIM115  it is closed when it is sent
+    try:
+        async with request.app.state.long_work:
+            await asyncio.to_thread(write_export, request.app.state.ledger, trial, kind, file)
+    except BaseException:
+        file.close()
+        raise
+    size = file.tell()
+    file.seek(0)
+    named = {"Content-Disposition": f'attachment; filename="{file_name(trial)}.{kind}"', "Content-Length": str(size)}
+    return StreamingResponse(_chunks(file), media_type=_MEDIA[kind], headers=named)
+
+
+async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        while chunk := await asyncio.to_thread(file.read, CHUNK):
+            yield chunk

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.concealment import concealed_settings
 from safebandit.trials.contexts import ranges_of
-from safebandit.trials.document import write_document
+from safebandit.trials.document import document_parts
 from safebandit.trials.events import canonical
 from safebandit.trials.record.database import events, units
 from safebandit.trials.record.ledger import Ledger
@@ -25,12 +26,21 @@ from safebandit.trials.texts import no_formula
 from safebandit.version import __version__
 
 KINDS = ("csv", "parquet", "json")
+# Units that are in memory at once.
+PAGE = 5000
 # The place of the eligible arms in a row.
 ELIGIBLE_AT = 4
 
 
 def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> bytes:
-    """The bytes of a file.
+    """The bytes of a file, as `write_export` writes it."""
+    sink = io.BytesIO()
+    write_export(ledger, name, kind, sink, whole=whole)
+    return sink.getvalue()
+
+
+def write_export(ledger: Ledger, name: str, kind: str, sink: IO[bytes], *, whole: bool = False) -> None:
+    """Write a trial to a file, page by page: however long it is, little of it is in memory.
 
     csv and parquet have one row per unit: unit, round, arm, asked (the time), the arms that were eligible for it (with
     ; between them, and nothing where all were; a column only where there are such units), every factor of its stratum,
@@ -43,18 +53,16 @@ def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> byte
     """
     if kind not in KINDS:
         raise TrialError(f"a trial is exported as one of {', '.join(KINDS)}, got {str(kind)[:80]!r}")
-    if kind == "json":
-        return _log(ledger, name, whole)
-    table = _table(ledger, name, whole)
-    return _parquet(table) if kind == "parquet" else _csv(table)
-
-
-def _log(ledger: Ledger, name: str, whole: bool) -> bytes:
     with ledger.reading() as connection:
         row = trial_row(connection, name)
         with as_written(f'trial "{name}"'):
             told = _is_told(row, whole)
-            return write_document(name, row._mapping, read_log(connection, name), whole=told).encode()
+            if kind == "json":
+                for part in document_parts(name, row._mapping, read_log(connection, name), whole=told):
+                    sink.write(part.encode())
+            else:
+                write = _write_parquet if kind == "parquet" else _write_csv
+                write(sink, *_units_of(connection, row, name, told))
 
 
 def _is_told(row: Any, whole: bool) -> bool:
@@ -70,33 +78,40 @@ def _is_told(row: Any, whole: bool) -> bool:
     return whole
 
 
-def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
-    """One row per unit, with what the event in which it asked says of it."""
-    with ledger.reading() as connection:
-        row = trial_row(connection, name)
-        with as_written(f'trial "{name}"'):
-            return _units_of(connection, row, name, whole)
-
-
-def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa.Table:
+def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """One row per unit, with what the event in which it asked says of it, page by page."""
     settings = Settings.from_dict(json.loads(row.state)["settings"])
     fields = (units.c.id, units.c.round, units.c.arm, units.c.outcome, units.c.lost_at, units.c.pending,
               units.c.voided_at, units.c.context, units.c.stratum)  # fmt: skip
     asked = sa.and_(events.c.trial == units.c.trial, events.c.number == units.c.asked_at)
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
-    rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
-    masked = any(row[ELIGIBLE_AT] is not None for row in rows)
-    rows = rows if masked else [(*row[:ELIGIBLE_AT], *row[ELIGIBLE_AT + 1 :]) for row in rows]
-    told = settings.to_dict() if _is_told(row, whole) else concealed_settings(settings.to_dict())
+    masked = _masked(connection, name)
+    told = settings.to_dict() if whole else concealed_settings(settings.to_dict())
     about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(told)}
     schema = _schema(settings, about, masked)
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    texts = [pa.array(column, pa.string() if field.name == "asked" else field.type)
-             for column, field in zip(columns, schema, strict=True)]  # fmt: skip
+    pages = connection.execution_options(yield_per=PAGE).execute(ordered).partitions()
+    return schema, (_page([_shown(_row(each), masked) for each in page], schema) for page in pages)
+
+
+def _masked(connection: sa.Connection, name: str) -> bool:
+    """Whether only some arms were eligible for a unit that has one."""
+    # In a text, quotes have a stroke before them: this is the field, and no word of anybody.
+    said = events.c.body.contains('"eligible":[', autoescape=True)
+    found = sa.select(events.c.number).where(events.c.trial == name, events.c.kind == "asked", said).limit(1)
+    return connection.execute(found).first() is not None
+
+
+def _shown(row: tuple[Any, ...], masked: bool) -> tuple[Any, ...]:
+    return row if masked else (*row[:ELIGIBLE_AT], *row[ELIGIBLE_AT + 1 :])
+
+
+def _page(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = [pa.array(column, pa.string() if field.name == "asked" else field.type)
+               for column, field in zip(zip(*rows, strict=True), schema, strict=True)]  # fmt: skip
     times = schema.get_field_index("asked")
-    texts[times] = pc.cast(texts[times], schema.field(times).type)
-    return pa.table(texts, schema=schema)
+    columns[times] = pc.cast(columns[times], schema.field(times).type)
+    return pa.table(columns, schema=schema)
 
 
 def _schema(settings: Settings, about: dict[str, str], masked: bool) -> pa.Schema:
@@ -146,22 +161,23 @@ def _row(row: Any) -> tuple[Any, ...]:
     )
 
 
-def _parquet(table: pa.Table) -> bytes:
+def _write_parquet(sink: IO[bytes], schema: pa.Schema, pages: Iterator[pa.Table]) -> None:
     from pyarrow import parquet
 
-    sink = io.BytesIO()
-    parquet.write_table(table, sink)
-    return sink.getvalue()
+    with parquet.ParquetWriter(sink, schema) as writer:
+        for page in pages:
+            writer.write_table(page)
 
 
-def _csv(table: pa.Table) -> bytes:
+def _write_csv(sink: IO[bytes], schema: pa.Schema, pages: Iterator[pa.Table]) -> None:
     """Texts in quotes, numbers as they read back exactly, nothing where a value is not known."""
     from pyarrow import csv
 
-    columns = [_as_text(table[name]) for name in table.column_names]
-    sink = io.BytesIO()
-    csv.write_csv(pa.table(columns, names=[no_formula(name) for name in table.column_names]), sink)
-    return sink.getvalue()
+    names = [no_formula(name) for name in schema.names]
+    kinds = [pa.string() if pa.types.is_timestamp(field.type) else field.type for field in schema]
+    with csv.CSVWriter(sink, pa.schema(list(zip(names, kinds, strict=True)))) as writer:
+        for page in pages:
+            writer.write_table(pa.table([_as_text(page[name]) for name in schema.names], names=names))
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
