@@ -426,7 +426,7 @@ def test_too_many_alerts_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_rule_that_pauses_or_routes_is_told_and_a_person_who_does_is_not(quick, receiver):
-    made = alert(quick, receiver, about=["guard"])
+    made = alert(quick, receiver, kinds=["guard"], role="auditor")
     design = {"arms": ["a", "b"], "alpha": 0.3, "policy": "equal", "units": 20, "control": "a", "pending_cap": 20,
               "stop": [{"rule": "too-many-harms", "harms": 1, "then": "route"}]}  # fmt: skip
     assert quick.post("/v1/trials", {"name": "guarded", "design": design}).status_code == 201
