@@ -57,7 +57,7 @@ NEEDS = {
     ("POST", "/v1/keys/{id}/rotation"): "keys",
     ("GET", "/v1/alerts"): "alerts",
     ("POST", "/v1/alerts"): "alerts",
-    ("GET", "/v1/alerts/messages"): "alerts",
+    ("GET", "/v1/alert-messages"): "alerts",
     ("DELETE", "/v1/alerts/{id}"): "alerts",
     ("POST", "/v1/alerts/{id}/test"): "alerts",
     ("GET", "/v1/me"): "list",
