@@ -20,8 +20,8 @@ def script():
     return module
 
 
-def test_there_are_some():
-    assert NOTEBOOKS
+def test_there_are_five():
+    assert len(NOTEBOOKS) == 5
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

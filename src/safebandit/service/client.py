@@ -112,9 +112,7 @@ class Client:
 
     def messages(self, *, alert: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """What alerts sent, have to send or gave up, newest first."""
-        return list(
-            self._connection.get("/v1/alerts/messages", {"limit": limit, **({"alert": alert} if alert else {})})
-        )
+        return list(self._connection.get("/v1/alert-messages", {"limit": limit, **({"alert": alert} if alert else {})}))
 
     def create(
         self,

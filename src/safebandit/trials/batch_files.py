@@ -52,12 +52,15 @@ def _eligible(row: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def read_outcomes(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
-    """What happened to units: columns `unit`, `reward` and `risk`, or with several risks one by the name of each; a
-    cell that is empty says nothing.
+    """What happened to units: columns `unit`, `reward`, and one for each risk by its name; of one risk alone the column
+    may be `risk`, too. A cell that is empty says nothing.
     """
-    risks = [RISK] if len(settings.risks) == 1 else list(settings.risks)
+    one = len(settings.risks) == 1
+    risks = [RISK] if one else list(settings.risks)
     _check_names(risks)
-    rows = _rows(text, named, [UNIT, REWARD, *risks], needed=[UNIT])
+    known = [UNIT, REWARD, *risks]
+    also = {name: RISK for name in settings.risks if one and name not in known}
+    rows = _rows(text, named, known, needed=[UNIT], also=also)
     return [_outcome(i, row, risks) for i, row in rows]
 
 
@@ -73,11 +76,15 @@ def _outcome(line: int, row: Mapping[str, str], risks: Sequence[str]) -> dict[st
     return {"id": row[UNIT], "reward": numbers.get(REWARD), "risk": risk}
 
 
-def _rows(text: str, named: str, known: Sequence[str], *, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a file, each with the number of its line."""
+def _rows(
+    text: str, named: str, known: Sequence[str], *, needed: Sequence[str], also: Mapping[str, str] | None = None
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a file, each with the number of its line; `also` are other names of known columns."""
+    also = also or {}
     try:
         table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        heads = [_head(head, known) for head in table.fieldnames or ()]
+        heads = [_head(head, [*known, *also]) for head in table.fieldnames or ()]
+        heads = [also.get(head, head) for head in heads]
         table.fieldnames = heads
         found = [(table.line_num, row) for row in table]
     except csv.Error as problem:

@@ -35,6 +35,7 @@ def protocol(design: Design, *, characteristics: str = "") -> str:
         _section("Looks at the data", _looks(design)),
         _section("When the trial stops", _stopping(design)),
         _section("What is selected", _selection(design)),
+        _section("What nobody does alone", _second_person(design)) if design.second_person else "",
         "## Decision tables\n\n" + "\n\n".join(map(_table, decision_tables(design))),
         characteristics,
         _section("Software and references", _references(design)),
@@ -89,6 +90,16 @@ def _question(design: Design) -> Iterator[str]:
     elif design.least_reward is not None:
         yield f"A mean reward of at least {design.least_reward:g} is wanted."
     yield f"At most {design.units} units are given an arm."
+
+
+def _second_person(design: Design) -> Iterator[str]:
+    says = {
+        "amend": "An amendment",
+        "correct": "A correction after the trial has ended",
+        "unseal": "To read before the end what is concealed until then",
+    }
+    for request in design.second_person:
+        yield f"{says[request]} is proposed by one person and approved by another; both stand in the log."
 
 
 def _allocation(design: Design) -> Iterator[str]:
