@@ -75,7 +75,7 @@ PAGES = {
         "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static", "/people",
         "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
-        "/trials/{trial}/analysis",
+        "/trials/{trial}/analysis", "/trials/{trial}/rehearsal",
     )
 } | {
     ("POST", path)
@@ -83,7 +83,7 @@ PAGES = {
         "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/people", "/people/{id}/role",
         "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
-        "/trials/{trial}/proposals/{number}",
+        "/trials/{trial}/proposals/{number}", "/trials/{trial}/rehearsal",
         "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",
         "/trials/{trial}/units", "/trials/{trial}/unseal", "/trials/{trial}/void",
         "/trials/{trial}/{change}",

@@ -13,7 +13,7 @@ from .conftest import serving
 from .test_access import ALL, body_of
 
 OF_TRIALS = [(method, path) for method, path in ALL if "{trial}" in path]
-PAGES = ("", "/live", "/arms", "/analysis", "/units", "/log", "/log/1", "/ask")
+PAGES = ("", "/live", "/arms", "/analysis", "/rehearsal", "/units", "/log", "/log/1", "/ask")
 
 
 @pytest.fixture(scope="module")
