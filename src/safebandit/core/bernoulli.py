@@ -265,12 +265,11 @@ def next_tail(
         # Further below p than before.
         return 1.0, 0.0
     if mass > TINY:
-        if risk == 0:
-            tail += mass * s * (1.0 - p) / (n - s + 1.0)
-            mass *= (1.0 - p) * (n + 1.0) / (n + 1.0 - s)
-        else:
-            tail -= (1.0 - p) * mass
-            mass *= p * (n + 1.0) / (s + 1.0)
+        # Written without branches: the processor cannot guess them.
+        share, ways = p if risk else 1.0 - p, s + 1.0 if risk else n - s + 1.0
+        more, less = mass * s * (1.0 - p) / ways, (1.0 - p) * mass
+        tail += -less if risk else more
+        mass *= share * (n + 1.0) / ways
     s += risk
     n += 1
     if mass > TINY and tail >= refresh_below and n % TAIL_REFRESH_EVERY != 0:
