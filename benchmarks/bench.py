@@ -5,7 +5,7 @@
     python benchmarks/bench.py --policy docb --only horizons
 
 The report is printed, and kept with its figures and a picture. A run of part of it is compared with the whole one that
-was kept, and does not replace it. docs/speed.md says how to read the numbers.
+was kept, and does not replace it. docs/explanation/speed.md says how to read the numbers.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ def _told(section: str, figures: Iterable[R]) -> Iterator[R]:
 
 def write_docs(run: kept.Run, drawn: Path) -> None:
     """Put the tables and the picture of a run into the docs."""
-    path = DOCS / "speed.md"
+    path = DOCS / "explanation" / "speed.md"
     page = path.read_text(encoding="utf-8")
     written = f"\n{report.page(run)}\n\n"
     path.write_text(MARKED.sub(lambda _: written, page), encoding="utf-8")
-    shutil.copyfile(drawn, DOCS / "speed.png")
+    shutil.copyfile(drawn, DOCS / "pictures" / "speed.png")
 
 
 def options_from(arguments: Sequence[str] | None) -> Any:

@@ -21,10 +21,14 @@ from .core.states import States
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
-    "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/designs.md", "docs/rivals.md", "docs/linear.md",
-    "docs/analysis.md", "docs/coverage.md",
+    "README.md", "CONTRIBUTING.md", "docs/how-to/guide.md", "docs/how-to/designs.md", "docs/how-to/analysis.md",
+    "docs/explanation/rivals.md", "docs/explanation/linear.md", "docs/explanation/coverage.md",
 )  # fmt: skip
-LINKED = ("README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))))
+LINKED = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))),
+)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -81,10 +85,10 @@ def assert_rules_like_ours(names):
 def test_the_page_of_live_trials_has_examples_that_run(capsys):
     names: dict[str, object] = {"__name__": "example_live"}
     # Those that need a service are held to it by its own tests.
-    alone = [block for block in blocks("docs/live.md", "python") if "Client(" not in block]
+    alone = [block for block in blocks("docs/how-to/live.md", "python") if "Client(" not in block]
     assert alone
     for block in alone:
-        exec(compile(block, "docs/live.md", "exec"), names)
+        exec(compile(block, "docs/how-to/live.md", "exec"), names)
     assert names["rehearsed"].table().loc["units that waited", "mean"] < 1
 
 
@@ -92,7 +96,7 @@ def test_the_page_of_live_trials_names_every_command_and_shows_a_rehearsal_as_it
     from safebandit.cli import main
     from safebandit.cli.trial import trial_app
 
-    page = (ROOT / "docs" / "live.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "live.md").read_text(encoding="utf-8")
     known = {command.name or command.callback.__name__.replace("_", "-") for command in trial_app.registered_commands}
     assert set(re.findall(r"`(?:safebandit )?trial ([a-z-]+)", page)) == known
     assert set(re.findall(r"^ +\$? ?safebandit trial ([a-z-]+)", page, flags=re.MULTILINE)) <= known
@@ -120,7 +124,7 @@ def test_the_example_study_is_a_study():
 
     from safebandit.simulation.study import Study
 
-    study = Study.from_dict(tomllib.loads(blocks("docs/guide.md", "toml")[0]))
+    study = Study.from_dict(tomllib.loads(blocks("docs/how-to/guide.md", "toml")[0]))
     assert len(study.instances) == 4
 
 
@@ -139,7 +143,7 @@ def test_every_command_is_on_the_page():
         for group in typer_app.registered_groups:
             yield from named(group.typer_instance, f"{path} {group.name or group.typer_instance.info.name}")
 
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     commands = list(named(app, "safebandit"))
     assert {"safebandit simulate", "safebandit trial ask", "safebandit trial give-up"} <= set(commands)
     for command in commands:

@@ -18,21 +18,21 @@ NOTE = "<!-- Written by `make docs`; edit the sources, not this page. -->"
 
 
 def policies_page() -> str:
-    """docs/policies.md with the tables of policies and indices, from their own docstrings, between its marks."""
+    """The page of policies with its tables, from their own docstrings, between its marks."""
     from safebandit.cli.catalogue import catalogue
 
-    return _with_tables("docs/policies.md", catalogue())
+    return _with_tables("docs/reference/policies/index.md", catalogue())
 
 
 def rules_page() -> str:
-    """docs/rules.md with the tables of stopping and selection rules, from their own docstrings, between its marks."""
+    """The page of stopping and selection rules with its tables, from their own docstrings, between its marks."""
     from safebandit.cli.catalogue import rule_catalogue
 
-    return _with_tables("docs/rules.md", rule_catalogue())
+    return _with_tables("docs/reference/rules/index.md", rule_catalogue())
 
 
 def characteristics_page() -> str:
-    """docs/characteristics.md with the table of all characteristics between its marks."""
+    """docs/how-to/characteristics.md with the table of all characteristics between its marks."""
     from safebandit.studies.designs.catalogue import CHARACTERISTICS
 
     better = {1: "more", 0: "", -1: "less"}
@@ -41,12 +41,12 @@ def characteristics_page() -> str:
     for each in CHARACTERISTICS.values():
         lines.append(f"| {each.name} | {each.about} | {each.kind} | {better[each.better]} |")
     table = "\n".join([*lines, "", "<!-- /table -->"])
-    page = (ROOT / "docs/characteristics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/characteristics.md").read_text(encoding="utf-8")
     return re.sub("<!-- table:.*<!-- /table -->", lambda _: table, page, flags=re.DOTALL)
 
 
 def designs_page() -> str:
-    """docs/designs.md with a table of the designs by name, from their own docstrings, between its marks."""
+    """docs/how-to/designs.md with a table of the designs by name, from their own docstrings, between its marks."""
     from safebandit.cli.catalogue import parameters
     from safebandit.trials.designs import DESIGNS
 
@@ -56,7 +56,7 @@ def designs_page() -> str:
         about = " ".join((inspect.getdoc(constructor) or "").split()).replace("|", "\\|")
         lines.append(f"| `{name}` | {about} | {parameters(constructor).removeprefix('arms, ')} |")
     table = "\n".join([*lines, "<!-- /designs -->"])
-    page = (ROOT / "docs/designs.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/designs.md").read_text(encoding="utf-8")
     return re.sub("<!-- designs.*<!-- /designs -->", lambda _: table, page, flags=re.DOTALL)
 
 
@@ -138,11 +138,11 @@ def _about(name: str) -> str:
 
 
 PAGES = {
-    "docs/policies.md": policies_page,
-    "docs/rules.md": rules_page,
-    "docs/characteristics.md": characteristics_page,
-    "docs/designs.md": designs_page,
-    "docs/commands.md": commands_page,
+    "docs/reference/policies/index.md": policies_page,
+    "docs/reference/rules/index.md": rules_page,
+    "docs/how-to/characteristics.md": characteristics_page,
+    "docs/how-to/designs.md": designs_page,
+    "docs/reference/commands.md": commands_page,
     "CONTRIBUTING.md": contributing_page,
 }
 

@@ -1,4 +1,4 @@
-"""Measure what docs/analysis.md shows, and write its tables anew; some minutes on one core.
+"""Measure what docs/how-to/analysis.md shows, and write its tables anew; some minutes on one core.
 
 python tools/measure_analysis.py          as the page has it
 python tools/measure_analysis.py --quick  a tenth of the trials, to see that it runs; nothing is written
@@ -26,7 +26,7 @@ from safebandit.core.sequences import (
     planned_bounds,
 )
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "analysis.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "analysis.md"
 TRIALS, UNITS, PLANNED, CONFIDENCE, SEED = 10_000, 200, 100, 0.95, 1
 EVERY = 4
 Bounds = Callable[[float, float], tuple[float, float]]

@@ -1,9 +1,9 @@
-"""Play the arena by size, and write what docs/choosing.md and README.md show of it; some five minutes on two cores.
+"""Play the arena by size, for docs/explanation/choosing.md and README.md; some five minutes on two cores.
 
 python tools/measure_arena.py            as the pages have it; what results/arena-docs/runs holds is not played again
 python tools/measure_arena.py --times 5  five times the trials, in five times the time
 python tools/measure_arena.py --quick    a few trials at two sizes, to see that it runs; nothing is written
-python tools/measure_arena.py --systems  only the other systems, for docs/rivals.md; a minute or two on one core
+python tools/measure_arena.py --systems  only the other systems, for docs/explanation/rivals.md; a minute or two
 
 It also prints where the recommended policy does worse than it should, with numbers.
 """
@@ -32,13 +32,13 @@ from safebandit.studies.arena.resampling import Statistic, compared, resampled, 
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
-    ROOT / "docs" / "choosing.md": ("by-size", "regret-by-size", "unsafe-by-size", "failures"),
+    ROOT / "docs" / "explanation" / "choosing.md": ("by-size", "regret-by-size", "unsafe-by-size", "failures"),
     ROOT / "README.md": ("headline", "by-size"),
 }
 FOLDER = ROOT / "results" / "arena-docs"
 # The systems that the paper names, and what they are compared with.
 SYSTEMS = ["con-lcb", "bwcr", "pess", "bwk", "conservative", "docb", "tsbu"]
-SYSTEMS_PAGE = ROOT / "docs" / "rivals.md"
+SYSTEMS_PAGE = ROOT / "docs" / "explanation" / "rivals.md"
 TRIALS = {36: 600, 100: 400, 400: 150, 2_000: 24, 50_000: 8}
 QUICK_TRIALS = {36: 8, 100: 4}
 BASELINE = "tsbu"
@@ -239,7 +239,7 @@ def write_pages(arena: Arena, parts: dict[str, str]) -> None:
     for name, shown_as in pictures.items():
         with Image.open(FOLDER / "figures" / f"{name}.png") as picture:
             # Few colours make a quarter of the bytes, and nobody sees the difference.
-            picture.convert("RGB").quantize(128).save(ROOT / "docs" / f"{shown_as}.png", optimize=True)
+            picture.convert("RGB").quantize(128).save(ROOT / "docs" / "pictures" / f"{shown_as}.png", optimize=True)
 
 
 def parts_of(arena: Arena) -> dict[str, str]:
@@ -271,7 +271,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=1, help="so many times the trials")
     parser.add_argument("--quick", action="store_true", help="to see that it runs; nothing is written")
-    parser.add_argument("--systems", action="store_true", help="only the other systems, for docs/rivals.md")
+    parser.add_argument("--systems", action="store_true", help="only the other systems, for docs/explanation/rivals.md")
     given = parser.parse_args()
     trials = {units: count * given.times for units, count in (QUICK_TRIALS if given.quick else TRIALS).items()}
     out = None if given.quick else FOLDER

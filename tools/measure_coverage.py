@@ -1,4 +1,4 @@
-"""Measure what docs/coverage.md shows, and write its tables anew; half an hour on one core.
+"""Measure what docs/explanation/coverage.md shows, and write its tables anew; half an hour on one core.
 
 python tools/measure_coverage.py          as the page has it
 python tools/measure_coverage.py corrected  one of its two parts, coverage or corrected
@@ -18,7 +18,7 @@ from safebandit.studies.designs.estimates import Estimate
 from safebandit.studies.designs.estimation_table import estimation_of
 from safebandit.studies.designs.results import Characteristics
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "coverage.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "coverage.md"
 SEED = 1
 TRIALS = 10_000
 CORRECTED = 400

@@ -1,4 +1,4 @@
-"""Measure what docs/reference-designs.md shows, and write its tables anew; some minutes on one core.
+"""Measure what docs/explanation/reference-designs.md shows, and write its tables anew; some minutes on one core.
 
 python tools/measure_designs.py          as the page has it
 python tools/measure_designs.py --quick  a tenth of the trials, to see that it runs; nothing is written
@@ -18,7 +18,7 @@ from safebandit.studies.designs.published import compare
 from safebandit.studies.designs.results import Characteristics
 from safebandit.studies.designs.run import operating_characteristics
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference-designs.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "reference-designs.md"
 SEED = 1
 TRIALS = 10_000
 OURS = "safe:policy=safe-ids,alpha=.35,units=36,cohort=3,steps=1,harm=.95,futility=.95,least_reward=.25"

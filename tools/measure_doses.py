@@ -1,4 +1,4 @@
-"""Measure what docs/doses-within-arms.md shows, and write its tables and pictures anew; some minutes on one core.
+"""Measure what docs/explanation/doses-within-arms.md shows, and write it anew; some minutes on one core.
 
 python tools/measure_doses.py          as the page has it
 python tools/measure_doses.py --quick  a tenth of the trials, to see that it runs; nothing is written
@@ -15,7 +15,7 @@ from pathlib import Path
 import safebandit as sb
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE = DOCS / "doses-within-arms.md"
+PAGE = DOCS / "explanation" / "doses-within-arms.md"
 SEED, TRIALS = 1, 2_000
 # Arm 0 has the steepest reward and the steepest risk; arm 1 is best at a safe dose.
 LINES = sb.DosedInstance.linear([0.8, 0.6, 0.3], [0.9, 0.4, 0.5], alpha=0.3)
@@ -90,7 +90,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         for picture in shown.write(folder):
-            shutil.copy(picture, DOCS / f"doses-{picture.name}")
+            shutil.copy(picture, DOCS / "pictures" / f"doses-{picture.name}")
 
 
 if __name__ == "__main__":

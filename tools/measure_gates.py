@@ -1,4 +1,4 @@
-"""Measure what docs/gates.md shows, and write its tables and its picture anew; some minutes on one core.
+"""Measure what docs/explanation/gates.md shows, and write its tables and its picture anew; some minutes on one core.
 
 python tools/measure_gates.py          as the page has it
 python tools/measure_gates.py --quick  a tenth of the trials, to see that it runs; nothing is written
@@ -19,7 +19,7 @@ from safebandit.simulation.summaries import standard_error
 from safebandit.simulation.tail_index import LEAST, tail_index
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "gates.md"
+PAGE = ROOT / "docs" / "explanation" / "gates.md"
 AT_THE_LIMIT = Instance.bernoulli([0.4, 0.5, 0.6], [0.4, 0.5, 0.6], 0.5)
 SAMPLED = ["tsbu", "point-ts", "slack-ts", "naive-ts"]
 GATES = [
@@ -128,7 +128,7 @@ def picture(sampled: Result, longer: Result) -> None:
     )
     right.set_ylim(1e-4, 1.2)
     right.legend(frameon=False)
-    figure.savefig(ROOT / "docs" / "gates.png", dpi=110, metadata={"Software": None})
+    figure.savefig(ROOT / "docs" / "pictures" / "gates.png", dpi=110, metadata={"Software": None})
 
 
 def main() -> int:

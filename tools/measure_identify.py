@@ -1,4 +1,4 @@
-"""The numbers of docs/identify.md: what each system of pure exploration shows on its own problem."""
+"""The numbers of docs/explanation/identify.md: what each system of pure exploration shows on its own problem."""
 
 from __future__ import annotations
 

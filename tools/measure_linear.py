@@ -1,4 +1,4 @@
-"""Measure what docs/linear.md shows, and write its tables and its picture anew; some minutes on one core.
+"""Measure what docs/explanation/linear.md shows, and write its tables and its picture anew; some minutes on one core.
 
 python tools/measure_linear.py          as the page has it
 python tools/measure_linear.py --quick  a tenth of the trials, to see that it runs; nothing is written
@@ -19,7 +19,7 @@ from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "linear.md"
+PAGE = ROOT / "docs" / "explanation" / "linear.md"
 DOSES, PATIENTS = instance_by_name("linear-doses"), instance_by_name("dose-by-patient")
 UNKNOWN = Instance.bernoulli(DOSES.mu, DOSES.nu, DOSES.alpha, arms=DOSES.arms, name="doses without features")
 OPTIMISTIC = ["linear", "doss:norm=0.65", "colts:norm=0.65"]
@@ -120,7 +120,7 @@ def picture(results: dict[str, Result]) -> None:
         axis.set(xscale="log", yscale="log", xlabel="T", ylabel="regret", title=name)
         axis.set_ylim(50, 5e4)
     axes[0].legend(frameon=False, fontsize=7)
-    figure.savefig(ROOT / "docs" / "linear.png", dpi=110, metadata={"Software": None})
+    figure.savefig(ROOT / "docs" / "pictures" / "linear.png", dpi=110, metadata={"Software": None})
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Measure what docs/rivals.md shows, and write its tables and its picture anew; some minutes on one core.
+"""Measure what docs/explanation/rivals.md shows, and write its tables and its picture anew; some minutes on one core.
 
 python tools/measure_rivals.py          as the page has it
 python tools/measure_rivals.py --quick  a tenth of the trials, to see that it runs; nothing is written
@@ -20,7 +20,7 @@ from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "rivals.md"
+PAGE = ROOT / "docs" / "explanation" / "rivals.md"
 EXAMPLE = instance_by_name("two-arm-example")
 # What the best mixture of the example's arms earns in a round: half a round of each.
 BEST_MIXTURE = 0.75
@@ -198,7 +198,7 @@ def picture(results: dict[int, Result]) -> None:
     right.set(xscale="log", yscale="log", xlabel="T", ylabel="mean", title="on their own terms")
     right.set_ylim(20, 2e4)
     right.legend(frameon=False, fontsize=7)
-    figure.savefig(ROOT / "docs" / "rivals.png", dpi=110, metadata={"Software": None})
+    figure.savefig(ROOT / "docs" / "pictures" / "rivals.png", dpi=110, metadata={"Software": None})
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Measure means by inverse propensities, and what-ifs, over simulated trials: the tables of docs/off-policy.md.
+"""Measure means by inverse propensities, and what-ifs, over simulated trials: the tables of docs/how-to/off-policy.md.
 
 Two arms; the chance of each is that it is the better one by a normal approximation of the posteriors, with a floor.
 

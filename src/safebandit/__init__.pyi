@@ -160,6 +160,8 @@ from .simulation.simulate import extend as extend
 from .simulation.simulate import rerun as rerun
 from .simulation.simulate import simulate as simulate
 from .simulation.study import Study as Study
+from .studies.arena import Arena as Arena
+from .studies.arena import run_arena as run_arena
 from .studies.designs.calibrate import Calibration as Calibration
 from .studies.designs.calibrate import calibrate as calibrate
 from .studies.designs.results import Characteristics as Characteristics

@@ -28,6 +28,9 @@ def normal(text: str) -> str:
     >>> normal("Jose\u0301\u00a0 17 ")
     'José 17'
     """
+    if text.isascii() and text.isprintable() and "  " not in text:
+        # Nothing to compose, and no blank but the plain one.
+        return text.strip(" ")
     # Before and after: a blank that goes may leave marks that combine.
     composed = unicodedata.normalize("NFC", text)
     return unicodedata.normalize("NFC", _BLANKS.sub(" ", composed).strip(" "))

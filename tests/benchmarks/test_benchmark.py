@@ -227,7 +227,7 @@ def test_a_table_as_text_and_as_markdown():
 
 
 def test_the_page_has_room_for_the_tables():
-    assert len(MARKED.findall((ROOT / "docs" / "speed.md").read_text(encoding="utf-8"))) == 1
+    assert len(MARKED.findall((ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8"))) == 1
 
 
 @pytest.mark.parametrize("part", [["--quick"], ["--tiny"], ["--policy", "docb"], ["--only", "limit"]])

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fastapi import FastAPI
 
 from safebandit.service.app import create_app
-from safebandit.service.keys import ROLES
 from safebandit.service.limits import ConnectionLimits
+from safebandit.service.roles import ROLES
 from safebandit.service.run import make_server
 from safebandit.trials.record import Ledger, Settings
 

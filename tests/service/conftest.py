@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from safebandit.service.app import create_app
-from safebandit.service.keys import ROLES
 from safebandit.service.limits import ConnectionLimits
 from safebandit.service.network import Network
 from safebandit.service.rates import RateLimits
+from safebandit.service.roles import ROLES
 from safebandit.service.run import make_server
 from servers.service import SECONDS, ask_again_until
 

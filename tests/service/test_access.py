@@ -8,7 +8,8 @@ import pytest
 
 from safebandit.service.access import COOKIE
 from safebandit.service.app import create_app
-from safebandit.service.keys import PERMISSIONS, ROLES, Keys
+from safebandit.service.keys import Keys
+from safebandit.service.roles import PERMISSIONS, ROLES
 from servers.service import ask_again_until
 
 # What each path needs (None: no key at all). A new path has to be added here.
@@ -46,6 +47,7 @@ NEEDS = {
     ("GET", "/v1/keys"): "keys",
     ("POST", "/v1/keys"): "keys",
     ("DELETE", "/v1/keys/{id}"): "keys",
+    ("POST", "/v1/keys/{id}/rotation"): "keys",
 }
 # Pages for people, held to the same rules by tests of their own.
 PAGES = {
@@ -58,7 +60,7 @@ PAGES = {
 } | {
     ("POST", path)
     for path in (
-        "/keys", "/keys/{id}/revoke", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
+        "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/tell", "/trials/{trial}/units", "/trials/{trial}/void", "/trials/{trial}/{change}",
     )
@@ -119,6 +121,7 @@ def body_of(method: str, path: str) -> dict | None:
         "amendments": {"reason": "x", "pending_cap": 7},
         **{change: {"reason": "x"} for change in ("pause", "resume", "close")},
         "keys": {"name": "x", "role": "viewer"},
+        "rotation": {"overlap_hours": 1},
     }[path.rpartition("/")[2]]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import safebandit as sb
 from safebandit.service.access import COOKIE
-from safebandit.service.keys import ROLES
 from safebandit.service.page.views import past_glance
+from safebandit.service.roles import ROLES
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.settings import Settings

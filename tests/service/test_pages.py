@@ -7,8 +7,8 @@ import pytest
 
 from safebandit.errors import NotFoundError, RecordError
 from safebandit.service.access import COOKIE
-from safebandit.service.keys import ROLES
 from safebandit.service.page import screens, views
+from safebandit.service.roles import ROLES
 from safebandit.trials.descriptions import describe
 from safebandit.trials.events import now, seal
 from safebandit.trials.record import Settings

@@ -189,7 +189,7 @@ def test_the_page_of_designs_shows_the_template_and_every_key():
     from dataclasses import fields
     from pathlib import Path
 
-    page = (Path(__file__).parents[2] / "docs" / "designs.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "designs.md").read_text(encoding="utf-8")
     assert f"```toml\n{template('phase-1-2')}```" in page
     listed = page.partition("## What a design says")[2].partition("## Scenarios")[0]
     assert [line.split("`")[1] for line in listed.splitlines() if line.startswith("| `")] == [

@@ -18,6 +18,7 @@ from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.identify import identify
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
+from safebandit.cli.project import project_app
 from safebandit.cli.recommend import recommend
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.serve import serve
@@ -44,6 +45,7 @@ for command in (
     app.command(cls=Command)(command)
 app.add_typer(design_app, name="design")
 app.add_typer(trial_app, name="trial")
+app.add_typer(project_app)
 app.add_typer(key)
 app.add_typer(db_app)
 

@@ -11,22 +11,28 @@ from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
 from safebandit.cli.live import DATABASE, Actor, Database
 
-key = typer.Typer(name="key", help="Keys of the service: create, list, revoke.", rich_markup_mode=None)
+key = typer.Typer(name="key", help="Keys of the service: create, list, rotate, revoke.", rich_markup_mode=None)
 
 
 @key.command(cls=Command)
 def new(
     name: Annotated[str, typer.Argument(help="Who will use it; it stands in the log beside what is done with it.")],
     role: Annotated[
-        str, typer.Option(help="admin, operator (ask and tell), viewer (no single units) or auditor (log and verify).")
-    ] = "operator",
+        list[str] | None,
+        typer.Option(
+            help="admin, operator (ask and tell), viewer (no single units) or auditor (log and verify); in a project: "
+            "knee=viewer (repeated); installation: its admin.  [default: operator]"
+        ),
+    ] = None,
     days: Annotated[float | None, typer.Option(help="Days until it expires; never, if not given.")] = None,
     db: Database = DATABASE,
     actor: Actor = None,
 ) -> None:
     """Create a key, and print it: the only time that it can be seen."""
     with _keys(db, create=True) as keys:
-        made, text = keys.create(name, role, days=days, actor=actor)
+        from safebandit.service.roles import parse_roles
+
+        made, text = keys.create(name, parse_roles(role or ["operator"]), days=days, actor=actor)
     until = f", until {made.expires}" if made.expires else ""
     typer.echo(f'key {made.id} for "{made.name}" ({made.role}{until}), shown once:', err=True)
     typer.echo(text)
@@ -43,17 +49,35 @@ def list_keys(
     with _keys(db, create=False) as keys:
         known = keys.all()
     if json:
-        typer.echo(dumps([{**each._asdict(), "works": each.works} for each in known]))
+        left = ("project",)
+        shown = [{name: value for name, value in each._asdict().items() if name not in left} for each in known]
+        typer.echo(dumps([{**each, "works": key.works} for each, key in zip(shown, known, strict=True)]))
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("id", "name", "role", "created", "expires", "works"):
+    for heading in ("id", "name", "roles", "made by", "created", "last used", "expires", "works"):
         table.add_column(heading, overflow="fold")
     for each in known:
         state = "revoked" if each.revoked else ("yes" if each.works else "expired")
-        table.add_row(each.id, each.name, each.role, each.created[:19], (each.expires or "never")[:19], state)
+        times = each.created[:19], (each.used or "never")[:19], (each.expires or "never")[:19]
+        table.add_row(each.id, each.name, each.role, each.creator, *times, state)
     console().print(table)
+
+
+@key.command(cls=Command)
+def rotate(
+    id: Annotated[str, typer.Argument(help="The key's id, as `safebandit key list` shows it.")],
+    overlap: Annotated[float, typer.Option(help="Hours that the secret before works yet.", min=0)] = 0.0,
+    db: Database = DATABASE,
+    actor: Actor = None,
+) -> None:
+    """Give a key another secret, and print it: the only time that it can be seen. Its id and its roles stay."""
+    with _keys(db, create=False) as keys:
+        made, text = keys.rotate(id, overlap_hours=overlap, actor=actor)
+    typer.echo(f'key {made.id} of "{made.name}"; the secret before works until {made.old_until}, this one, shown once:',
+               err=True)  # fmt: skip
+    typer.echo(text)
 
 
 @key.command(cls=Command)

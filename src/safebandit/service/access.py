@@ -10,9 +10,15 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
+from safebandit.errors import SafebanditError
 from safebandit.service.guards import BATCH, BATCH_BYTES, BODY_BYTES, KEY_ID
-from safebandit.service.keys import PERMISSIONS, Key, Keys
+from safebandit.service.keys import Key, Keys
+from safebandit.service.logs import log
 from safebandit.service.refusals import RefusedError, answer
+from safebandit.service.roles import PERMISSIONS
+from safebandit.trials.record.projects import unknown_project
+from safebandit.trials.record.store import unknown_trial
+from safebandit.trials.texts import project_of
 
 COOKIE = "safebandit_session"
 NO_KEY = "a request needs a key that works, as Authorization: Bearer sb_...; ask an admin"
@@ -73,9 +79,28 @@ async def identify(request: Request) -> Key | None:
         if key is None:
             note_guess(request)
             return None
+        _note_use(request, key, None if text is not None else token)
     request.scope[KEY_ID] = key.id
     _refuse_for(state.requests_of_keys.take(key.id), request, "key")
     return key
+
+
+def _note_use(request: Request, key: Key, token: str | None) -> None:
+    """Have it written that a key was used, without waiting for it; a page that renews itself is no use of it."""
+    if request.url.path.endswith("/live"):
+        return
+
+    def write() -> None:
+        try:
+            request.app.state.keys.note_use(key, token)
+        except SafebanditError as problem:
+            log.warning("the use of a key was not noted", extra={"fields": {"problem": str(problem)}})
+
+    # The loop keeps no task alive by itself.
+    notes = request.app.state.notes
+    task = asyncio.ensure_future(asyncio.to_thread(write))
+    notes.add(task)
+    task.add_done_callback(notes.discard)
 
 
 def refuse_guessing(request: Request) -> None:
@@ -106,12 +131,39 @@ def _needs(action: str) -> Any:
         key = await identify(request)
         if key is None:
             raise RefusedError(401, NO_KEY)
-        if not key.may(action):
-            able = ", ".join(role for role, actions in PERMISSIONS.items() if action in actions)
-            raise RefusedError(403, f'the role "{key.role}" may not {action}; a key of another role may: {able}')
+        trial = request.path_params.get("trial")
+        if trial is not None:
+            return in_trial(key, trial, action)
+        _check_role(key, action)
         return key
 
     return Depends(check)
+
+
+def in_trial(key: Key, trial: str, action: str) -> Key:
+    """Whoever asks, in the project of this trial; of a project in which it has no role, nothing is there."""
+    project = project_of(trial)
+    if project not in key.roles:
+        raise unknown_trial(trial)
+    key = key._replace(project=project)
+    _check_role(key, action)
+    return key
+
+
+def in_project(key: Key, project: str, action: str) -> Key:
+    """Whoever asks, in this project."""
+    if project not in key.roles:
+        raise unknown_project(project)
+    key = key._replace(project=project)
+    _check_role(key, action)
+    return key
+
+
+def _check_role(key: Key, action: str) -> None:
+    if not key.may(action):
+        able = ", ".join(role for role, actions in PERMISSIONS.items() if action in actions)
+        able = able or "an admin of the installation"
+        raise RefusedError(403, f'the role "{key.role}" may not {action}; a key of another role may: {able}')
 
 
 Lister = Annotated[Key, _needs("list")]
@@ -121,3 +173,4 @@ Teller = Annotated[Key, _needs("tell")]
 Auditor = Annotated[Key, _needs("log")]
 Manager = Annotated[Key, _needs("manage")]
 KeyKeeper = Annotated[Key, _needs("keys")]
+Founder = Annotated[Key, _needs("projects")]

@@ -12,6 +12,8 @@ from fastapi.staticfiles import StaticFiles
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
 from safebandit.service.api import batches, keyring, probes, reading, writing
+from safebandit.service.api.quick import QuickPaths
+from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
 from safebandit.service.keys import Keys
 from safebandit.service.metrics import Metrics
@@ -39,6 +41,8 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database, pool=pool) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.delivery = Delivery(asyncio.get_running_loop())
+            app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
             app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
@@ -57,6 +61,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        # The service has numbers and logs of its own, and looks for no collector at every request.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
     app.state.metrics = metrics
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
@@ -66,6 +72,7 @@ def create_app(
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
+    app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])
     app.add_middleware(BodyLimit, most=most_bytes)
     app.add_middleware(Watch, metrics=metrics)
     return app

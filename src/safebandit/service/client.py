@@ -10,7 +10,6 @@ A request whose answer was lost is sent again: units have ids, so nothing is giv
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
@@ -24,7 +23,7 @@ from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.outcomes import AnyRisk
-from safebandit.trials.texts import id_text
+from safebandit.trials.texts import check_name, id_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,9 +110,7 @@ class LiveTrial:
     """One trial of a service."""
 
     def __init__(self, connection: Connection, name: str) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
-            raise TrialError(f"a trial's name is 1 to 64 letters, digits, dots, dashes and underscores, got {name!r}")
-        self.name = name
+        self.name = check_name(name)
         self._connection = connection
         self._path = f"/v1/trials/{quote(name, safe='')}"
 

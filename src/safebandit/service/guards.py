@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from safebandit.service.logs import log
+from safebandit.service.logs import log, note
 from safebandit.service.metrics import Metrics
 from safebandit.service.refusals import METHODS, answer
 
@@ -129,7 +129,7 @@ class Watch:
             "key": scope.get(KEY_ID),
             "request": request_id,
         }
-        log.info("request", extra={"fields": fields})
+        note("request", fields)
 
 
 def route_of(scope: Scope) -> str:

@@ -22,7 +22,16 @@ class JsonLines(logging.Formatter):
         line |= {"logger": record.name, "message": record.getMessage(), **getattr(record, "fields", {})}
         if record.exc_info and record.exc_info[0] is not None:
             line["traceback"] = "".join(traceback.format_exception(*record.exc_info))
-        return json.dumps(line, default=str)
+        return _write(line)
+
+
+_write = json.JSONEncoder(default=str).encode
+
+
+def note(message: str, fields: dict[str, Any]) -> None:
+    """Log what is no problem; not from where in the code, which takes as long as all the rest."""
+    if log.isEnabledFor(logging.INFO):
+        log.handle(log.makeRecord(log.name, logging.INFO, "", 0, message, (), None, extra={"fields": fields}))
 
 
 def log_to_stderr() -> None:

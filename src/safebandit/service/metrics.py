@@ -55,14 +55,14 @@ class Metrics:
         self._ended.labels(limit).inc()
 
     def text(self, trials: Sequence[TrialLine]) -> bytes:
-        """All numbers as Prometheus reads them, with those of the trials as they are in the record now."""
+        """All numbers as Prometheus reads them; of trials those of these, as they are in the record now."""
         everyone = CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         else:
             everyone.register(self._registry)
         everyone.register(_OfTrials(trials))
-        return generate_latest(everyone)
+        return generate_latest(_Seen(everyone, frozenset(trial.name for trial in trials)))
 
 
 _GAUGES = {
@@ -70,6 +70,19 @@ _GAUGES = {
     "holding": ("safebandit_holding", "1 while no arm is given because none is permissible."),
     "waiting": ("safebandit_waiting", "1 while no arm is given because all that may be wait for outcomes."),
 }
+
+
+class _Seen(CollectorRegistry):
+    """The numbers of a registry without those of trials that are not to be seen."""
+
+    def __init__(self, of: CollectorRegistry, trials: frozenset[str]) -> None:
+        super().__init__()
+        self._of, self._trials = of, trials
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._of.collect():
+            family.samples = [each for each in family.samples if each.labels.get("trial") in (None, *self._trials)]
+            yield family
 
 
 class _OfTrials:

@@ -44,6 +44,15 @@ def answer(status: int, kind: str, message: str, headers: dict[str, str] | None 
     return JSONResponse({"error": kind, "message": sendable(message)}, status, headers)
 
 
+def answer_to(problem: RefusedError | SafebanditError) -> JSONResponse:
+    """What somebody is told who cannot be given what was asked for."""
+    if isinstance(problem, RefusedError):
+        return answer(problem.status, "refused", problem.message, problem.headers)
+    if isinstance(problem, RecordError):
+        return _unavailable(problem)
+    return answer(status_of(problem), type(problem).__name__, str(problem))
+
+
 def sendable(message: str) -> str:
     """A message as an answer can hold it: a text that was sent may have halves of surrogate pairs, which none can."""
     return message.encode("utf-8", "backslashreplace").decode()
@@ -54,13 +63,11 @@ def register(app: FastAPI) -> None:
 
     @app.exception_handler(RefusedError)
     async def _refused(_: Request, problem: RefusedError) -> JSONResponse:
-        return answer(problem.status, "refused", problem.message, problem.headers)
+        return answer_to(problem)
 
     @app.exception_handler(SafebanditError)
     async def _ours(_: Request, error: SafebanditError) -> JSONResponse:
-        if isinstance(error, RecordError):
-            return _unavailable(error)
-        return answer(status_of(error), type(error).__name__, str(error))
+        return answer_to(error)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import resource
@@ -21,9 +22,11 @@ from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
 from safebandit.service.network import Network
 from safebandit.service.rates import RateLimits
+from safebandit.service.roles import EVERYWHERE
 from safebandit.trials.engine import SOFTWARE
 from safebandit.trials.record.database import POOL, read_url
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.texts import DEFAULT
 
 # So long may requests in flight take when the service is told to stop.
 STOP_SECONDS = 30
@@ -121,6 +124,8 @@ def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     # For signals that come before Uvicorn listens to them, and those that it raises again when it has stopped.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    # What is there when the service starts stays: looking through it again and again would stop all requests.
+    gc.freeze()
     server.run(sockets=[listener])
     return 0 if server.started else 1
 
@@ -162,7 +167,7 @@ def _first_key(keys: Keys, loopback: bool, place: Place) -> str | None:
 
 
 def _make_first(keys: Keys) -> str:
-    return keys.create(FIRST_KEY, "admin", days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]
+    return keys.create(FIRST_KEY, {DEFAULT: "admin", EVERYWHERE: "admin"}, days=FIRST_KEY_DAYS, actor=SOFTWARE)[1]
 
 
 def _private_file(path: Path) -> TextIO:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +24,7 @@ OF_THE_REQUEST = (sa.exc.DataError, sa.exc.IntegrityError)
 
 class _Request(NamedTuple):
     trial: str
+    units: Sequence[str | int]
     work: Callable[[Transaction], Any]
     answer: Future[Any]
 
@@ -38,12 +39,14 @@ class Scribe:
         self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
         self._thread.start()
 
-    def write(self, trial: str, work: Callable[[Transaction], T]) -> Future[T]:
-        """Do `work` in a transaction, alone or with others; a request that is refused does not disturb them."""
+    def write(self, trial: str, work: Callable[[Transaction], T], units: Sequence[str | int] = ()) -> Future[T]:
+        """Do `work` in a transaction, alone or with others; a request that is refused does not disturb them. `units`
+        are those that it is about: what the database has of them is read at once for all who share the transaction.
+        """
         if self._closed:
             raise RecordError("the service is stopping; ask again when it is back")
         answer: Future[T] = Future()
-        self._queue.put(_Request(trial, work, answer))
+        self._queue.put(_Request(trial, units, work, answer))
         return answer
 
     def close(self) -> None:
@@ -77,6 +80,8 @@ class Scribe:
     def _write(self, batch: list[_Request]) -> None:
         try:
             with self._ledger.writing() as writing:
+                for request in batch:
+                    writing.expect(request.trial, request.units)
                 answers = [_try(request.work, writing) for request in batch]
         except Exception as failure:  # noqa: BLE001  an error in one request is told to that request alone
             if _is_for_all(failure):

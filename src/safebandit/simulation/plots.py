@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -158,17 +160,16 @@ def _draw_boxes(axis: Axes, found: Mapping[str, dict[str, Any]]) -> None:
 
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure as PNG and, beside it, as SVG; the same result gives the same bytes."""
-    from matplotlib import pyplot as plt
+    import matplotlib
 
     path = Path(path)
     _show_texts_as_they_are(figure)
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (("png", {"Software": None}), ("svg", {"Date": None}))
     for kind, metadata in kinds:
-        with plt.rc_context(_STYLE), written_whole(path.with_name(f"{path.name}.{kind}")) as partial:
+        with matplotlib.rc_context(_STYLE), written_whole(path.with_name(f"{path.name}.{kind}")) as partial:
             figure.savefig(partial, format=kind, metadata=metadata)
         # Laid out once: that takes as long as drawing.
         figure.set_layout_engine("none")
-    plt.close(figure)
     return path.with_name(f"{path.name}.png")
 
 
@@ -176,14 +177,25 @@ def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
     """A figure with panels side by side, in one row or more."""
     import matplotlib
 
-    # Without a screen, and without asking for one.
-    matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot as plt
-
-    with plt.rc_context(_STYLE):
-        size = (5.6 * panels, 4.0 * rows)
-        figure, axes = plt.subplots(rows, panels, figsize=size, layout="constrained", squeeze=False)
+    # Not by pyplot, which keeps every figure and would choose a backend for the user's notebook.
+    with matplotlib.rc_context(_STYLE):
+        figure = _shown_in_notebooks()(figsize=(5.6 * panels, 4.0 * rows), layout="constrained")
+        axes = figure.subplots(rows, panels, squeeze=False)
     return figure, list(axes.ravel())
+
+
+@functools.cache
+def _shown_in_notebooks() -> type[Figure]:
+    """The class of our figures: a notebook shows them as it does pyplot's."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            content = io.BytesIO()
+            self.savefig(content, format="png", dpi=80, metadata={"Software": None})
+            return content.getvalue()
+
+    return Picture
 
 
 def _title(figure: Figure, result: Result, note: str) -> None:

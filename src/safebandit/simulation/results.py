@@ -28,6 +28,7 @@ from safebandit.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
 FORMAT = 1
 _METADATA = b"safebandit"
@@ -181,6 +182,12 @@ class Result:
         """Rounds per second of one core's time; None where the result was not timed."""
         seconds = self.seconds.get(policy, 0.0)
         return self.trials * self.specification.horizon / seconds if seconds > 0 else None
+
+    def plot(self) -> Figure:
+        """Regret and unsafe plays of every policy against time, with the middle 90 % of the trials."""
+        from safebandit.simulation.plots import curves
+
+        return curves(self)
 
     def summary(self) -> pd.DataFrame:
         """One row per policy: regret, unsafe plays, reward and risk at the horizon; means by arm and of rounds."""

@@ -308,7 +308,7 @@ class Allocator:
         """What speaks against giving each arm now, as `core/conduct.py` says."""
         out = np.zeros(len(self.arms), np.int64)
         write_bars(self._rules, self.memory, out)
-        return [int(each) for each in out]
+        return list(map(int, out.tolist()))
 
     def available(self, k: int) -> bool:
         """Whether nothing speaks against giving arm k now, such as too many of its units that wait for their risk."""
@@ -345,7 +345,7 @@ class Allocator:
     @property
     def position(self) -> Position:
         """Where the random numbers are; an allocator of the same counts, put there, decides alike."""
-        return tuple(int(word) for word in self.memory.streams[0])
+        return tuple(self.memory.streams[0].item())
 
     @position.setter
     def position(self, words: Position) -> None:

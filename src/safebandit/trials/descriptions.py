@@ -16,7 +16,10 @@ KINDS = (
 )  # fmt: skip
 
 # Of the database's own log.
-REGISTERED = ("begun", "trial created", "key made", "key revoked")
+REGISTERED = (
+    "begun", "trial created", "project made", "person made", "person bound", "person removed", "roles given",
+    "key made", "key rotated", "key revoked", "signed in",
+)  # fmt: skip
 
 
 def describe(event: Event, risks: tuple[str, ...]) -> str:
@@ -77,10 +80,30 @@ def describe_registered(event: Event) -> str:
             text = f"{content['trial']}; its first event has the hash {content['hash']}"
         case "key made":
             until = "" if content["expires"] is None else f", until {content['expires']}"
-            text = f"{content['id']} for {content['name']} ({content['role']}{until})"
+            text = f"{content['id']} for {content['name']} ({_held(content)}{until})"
+        case "key rotated":
+            text = f"{content['id']}; the secret before works until {content['until']}"
+        case "project made":
+            text = content["name"] + (f": {content['title']}" if content["title"] else "")
+        case "person made":
+            text = f"{content['id']}: {content['name']}" + (f", {content['email']}" if content["email"] else "")
+        case "person bound":
+            text = f"{content['id']} is {content['subject']} of the identity provider"
+        case "roles given":
+            text = f"to {content['holder']}: {_held(content) or 'none'}"
+        case "signed in":
+            text = f"key {content['key']}" if "key" in content else f"person {content['person']}"
         case _:
             text = str(content["id"])
     return text + _doubt(content)
+
+
+def _held(content: dict[str, Any]) -> str:
+    """Roles in words; a key from before there were projects has one."""
+    if "role" in content:
+        return str(content["role"])
+    whose = "" if content.get("person") is None else f"of person {content['person']}"
+    return ", ".join([f"{role} in {project}" for project, role in content["roles"].items()] + [whose] * bool(whose))
 
 
 def _doubt(content: dict[str, Any]) -> str:

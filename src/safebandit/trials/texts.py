@@ -14,17 +14,57 @@ import numpy as np
 from safebandit.errors import TrialError
 from safebandit.names import LENGTH, read_name
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# The project whose trials have no project before their names: those from before there were projects.
+DEFAULT = "default"
+PROJECT = r"[a-z0-9][a-z0-9-]{0,31}"
+_OWN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+# A trial's name as it stands in addresses, in logs and in what is hashed.
+NAME = rf"({PROJECT}:)?{_OWN}"
 
 
 def check_name(name: Any) -> str:
-    """The name of a trial, which stands in addresses and file names."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    """The name of a trial, which stands in addresses: its own, with its project before it.
+
+    >>> check_name("knee"), check_name("oncology:knee")
+    ('knee', 'oncology:knee')
+    """
+    if not isinstance(name, str) or not re.fullmatch(NAME, name, re.ASCII):
         raise TrialError(
             f"a trial's name is 1 to 64 letters, digits, dots, dashes and underscores, beginning with a letter or a "
-            f"digit, got {str(name)[:80]!r}"
+            f"digit, with its project and a colon before it, got {str(name)[:120]!r}"
+        )
+    if name.startswith(f"{DEFAULT}:"):
+        raise TrialError(f'trials of the project "{DEFAULT}" have no project before their names, got {name!r}')
+    return name
+
+
+def check_project(name: Any) -> str:
+    """The name of a project, which stands before those of its trials."""
+    if not isinstance(name, str) or not re.fullmatch(PROJECT, name, re.ASCII):
+        raise TrialError(
+            f"a project's name is 1 to 32 small letters, digits and dashes, beginning with a letter or a digit, got "
+            f"{str(name)[:80]!r}"
         )
     return name
+
+
+def project_of(name: str) -> str:
+    """The project of a trial.
+
+    >>> project_of("knee"), project_of("oncology:knee")
+    ('default', 'oncology')
+    """
+    project, colon, _ = name.partition(":")
+    return project if colon else DEFAULT
+
+
+def file_name(name: str) -> str:
+    """A trial's name for a file: some systems take no colon in one.
+
+    >>> file_name("oncology:knee")
+    'oncology-knee'
+    """
+    return name.replace(":", "-")
 
 
 def check_text(what: str, text: Any, *, empty: bool = False) -> str:
@@ -40,7 +80,8 @@ def check_text(what: str, text: Any, *, empty: bool = False) -> str:
 
 def is_keepable(text: str) -> bool:
     """Whether every database can keep a text: a NUL is refused by PostgreSQL, half of a surrogate pair by UTF-8."""
-    return not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+    # Nothing that can be printed is of these kinds.
+    return text.isprintable() or not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def read_unit_id(id: Any) -> str:

@@ -46,6 +46,15 @@ def no_page(monkeypatch):
     monkeypatch.setattr("safebandit.studies.arena.report.write_report", lambda arena, folder: folder / "index.html")
 
 
+def test_a_table_has_a_row_for_every_policy_by_rank(made):
+    _, arena = made
+    for board in arena.boards:
+        table = board.table()
+        assert table.index.tolist() == [row.policy for row in board.leaderboard]
+        assert table["mean_rank"].is_monotonic_increasing
+        assert table.loc[arena.settings.baseline, ["mean_ratio", "unsafe_ratio"]].tolist() == [1.0, 1.0]
+
+
 def test_the_document_has_every_number_of_every_size_policy_and_instance(made):
     folder, arena = made
     document = json.loads((folder / "arena.json").read_text(encoding="utf-8"))

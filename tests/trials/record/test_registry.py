@@ -64,14 +64,19 @@ def test_what_is_refused_or_there_already_leaves_no_trace(kept):
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("UPDATE keys SET role = 'admin' WHERE role = 'operator'", "key"),
-        ("UPDATE keys SET hash = 'other' WHERE role = 'admin'", "key"),
+        ("UPDATE roles SET role = 'admin' WHERE role = 'operator'", "the role of"),
+        ("INSERT INTO roles SELECT holder, '*', 'admin' FROM roles WHERE role = 'operator'", "the role of"),
+        ("UPDATE keys SET hash = 'other' WHERE name = 'desk 2'", "key"),
+        ("UPDATE keys SET creator = 'Cy'", "key"),
+        ("UPDATE keys SET old_hash = hash, old_until = '2099'", "key"),
+        ("INSERT INTO projects VALUES ('other', '', '2026')", "project 'other'"),
+        ("INSERT INTO people (id, name, created) VALUES ('0', 'Eve', '2026')", "person '0'"),
         ("UPDATE keys SET revoked = NULL", "key"),
         ("UPDATE keys SET expires = NULL", "key"),
-        ("DELETE FROM keys WHERE role = 'admin'", "key"),
+        ("DELETE FROM keys WHERE name = 'desk 2'", "key"),
         (
-            "INSERT INTO keys SELECT 'fedcba9876543210', name, role, hash, created, expires, revoked FROM keys "
-            "WHERE role = 'admin'",
+            "INSERT INTO keys (id, name, hash, created, expires, creator) "
+            "SELECT 'fedcba9876543210', name, hash, created, expires, creator FROM keys WHERE name = 'desk 2'",
             "key 'fedcba9876543210'",
         ),
     ],

@@ -341,10 +341,15 @@ class KeyAnswer(Answer):
 
     id: str
     name: str
-    role: str
+    role: Annotated[str, Field(description="Its roles in words.", examples=["operator", "installation, admin"])]
+    roles: Annotated[dict[str, str], Field(description='By project; "*" is the installation.')]
+    person: Annotated[str | None, Field(description="Whose it is; nothing of a service's.")]
+    creator: Annotated[str, Field(description="Who made it.")]
     created: str
+    used: Annotated[str | None, Field(description="When it was last used, to a minute or so.")]
     expires: str | None
     revoked: str | None
+    old_until: Annotated[str | None, Field(description="Until when the secret before its last rotation works.")]
 
 
 class NewKeyAnswer(KeyAnswer):

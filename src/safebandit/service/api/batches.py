@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
 
 from safebandit.errors import BatchError, StoppedError, TrialError
 from safebandit.service.access import Asker, Manager, Teller
@@ -75,14 +76,15 @@ async def void_many(
 async def _answer(
     kind: str, trial: str, body: schemas.Batch, request: Request, response: Response, key: Key
 ) -> BatchAnswer:
-    requests = [{"id": each.pop("unit"), **each} for each in (one.model_dump() for one in body.requests)]
+    # Not `model_dump`, which copies what is inside as well, and takes many times as long.
+    requests = [{"id" if name == "unit" else name: value for name, value in one} for one in body.requests]
     ahead = await read_ahead(request, trial) if kind in ("correct", "void") else None
 
     def work(transaction: Transaction) -> list[Answered]:
         return carry_out(transaction.trial(trial, ahead), kind, requests, whole=body.whole, actor=key.actor)
 
     try:
-        found: list[Answered] = await write(request, trial, work)
+        found: list[Answered] = await write(request, trial, work, [one["id"] for one in requests])
     except BatchError as refusal:
         response.status_code = 409
         refused = [_one(number, problem, key) for number, problem in refusal.refused.items()]
@@ -93,6 +95,10 @@ async def _answer(
         if isinstance(answer, Allocation) and answer.new:
             request.app.state.metrics.decided(trial, answer.kind)
     return BatchAnswer(written=True, answers=[_one(n, each, key) for n, each in enumerate(found, 1)])
+
+
+# Asked so often that they have a short way.
+QUICK = [route for route in router.routes if isinstance(route, APIRoute) and route.endpoint in (ask_many, tell_many)]
 
 
 def _one(number: int, answer: Answered, key: Key) -> AnswerInBatch:

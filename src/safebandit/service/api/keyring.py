@@ -6,31 +6,45 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 
+from safebandit.errors import TrialError
 from safebandit.service.access import KeyKeeper
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.bodies import StrictRoute
+from safebandit.service.keeping import check_gives, keepable, kept_key
+from safebandit.trials.texts import DEFAULT
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["keys"], route_class=StrictRoute)
+KeyId = Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
 
 
 @router.get("/keys")
-def list_keys(request: Request, _: KeyKeeper) -> list[answers.KeyAnswer]:
-    """Every key, revoked ones too, oldest first; never a secret."""
-    return [answers.KeyAnswer.model_validate(key) for key in request.app.state.keys.all()]
+def list_keys(request: Request, keeper: KeyKeeper) -> list[answers.KeyAnswer]:
+    """Every key of the projects that the caller is an admin of, revoked ones too, oldest first; never a secret."""
+    known = request.app.state.keys.all()
+    return [answers.KeyAnswer.model_validate(key) for key in known if keepable(keeper, key)]
 
 
 @router.post("/keys", status_code=201)
 def create_key(body: schemas.NewKey, request: Request, keeper: KeyKeeper) -> answers.NewKeyAnswer:
     """A new key. Its text is shown this once."""
-    key, text = request.app.state.keys.create(body.name, body.role, days=body.days, actor=keeper.actor)
-    return answers.NewKeyAnswer(**key._asdict(), key=text)
+    if (body.role is None) == (body.roles is None):
+        raise TrialError("a key has a role, in the project default, or roles by project; say one of them")
+    roles = {DEFAULT: str(body.role)} if body.roles is None else dict(body.roles)
+    check_gives(keeper, roles)
+    key, text = request.app.state.keys.create(body.name, roles, days=body.days, actor=keeper.actor)
+    return answers.NewKeyAnswer(**answers.KeyAnswer.model_validate(key).model_dump(), key=text)
+
+
+@router.post("/keys/{id}/rotation", status_code=201)
+def rotate_key(id: KeyId, body: schemas.Rotation, request: Request, keeper: KeyKeeper) -> answers.NewKeyAnswer:
+    """Another secret for a key, shown this once; the one before works for some hours yet."""
+    kept_key(request, keeper, id)
+    key, text = request.app.state.keys.rotate(id, overlap_hours=body.overlap_hours, actor=keeper.actor)
+    return answers.NewKeyAnswer(**answers.KeyAnswer.model_validate(key).model_dump(), key=text)
 
 
 @router.delete("/keys/{id}")
-def revoke_key(
-    id: Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])],
-    request: Request,
-    keeper: KeyKeeper,
-) -> answers.KeyAnswer:
+def revoke_key(id: KeyId, request: Request, keeper: KeyKeeper) -> answers.KeyAnswer:
     """Make a key worthless, in all processes within a second; again changes nothing."""
+    kept_key(request, keeper, id)
     return answers.KeyAnswer.model_validate(request.app.state.keys.revoke(id, actor=keeper.actor))

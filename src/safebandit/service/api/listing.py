@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 import sqlalchemy as sa
 
 from safebandit.service.api.answers import PendingUnit, TrialLine
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.projects import in_projects
 from safebandit.trials.record.store import as_written, trial_row
 from safebandit.trials.settings import Settings
 
 
-def all_trials(ledger: Ledger) -> list[TrialLine]:
-    """Every trial, in the order of names."""
+def all_trials(ledger: Ledger, projects: Collection[str]) -> list[TrialLine]:
+    """Every trial of these projects, in the order of names."""
     wanted = sa.select(trials.c.name, trials.c.status, trials.c.state).order_by(trials.c.name)
+    wanted = wanted.where(in_projects(trials.c.name, projects))
     with ledger.reading() as connection:
         return [_line(*row) for row in connection.execute(wanted)]
 

@@ -69,9 +69,8 @@ async def readiness(request: Request) -> Health:
         **{status: PROBLEMS[status] for status in (401, 403, 429, 503)},
     },
 )
-def metrics(request: Request, _: Reader) -> Response:
-    """Numbers for Prometheus, of all workers together."""
+def metrics(request: Request, key: Reader) -> Response:
+    """Numbers for Prometheus, of all workers together, and of the trials whose sums the key may read."""
     state = request.app.state
-    return Response(
-        state.metrics.text(listing.all_trials(state.ledger)), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    text = state.metrics.text(listing.all_trials(state.ledger, key.where("read")))
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

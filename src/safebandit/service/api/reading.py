@@ -14,6 +14,7 @@ from safebandit.trials.concealment import show_event
 from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import overview
+from safebandit.trials.texts import file_name
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["reading"])
 _MEDIA = {
@@ -24,9 +25,9 @@ _MEDIA = {
 
 
 @router.get("/trials")
-def list_trials(request: Request, _: Lister) -> list[answers.TrialLine]:
-    """Every trial: its name, its status and how many units it has."""
-    return listing.all_trials(request.app.state.ledger)
+def list_trials(request: Request, key: Lister) -> list[answers.TrialLine]:
+    """Every trial that the key may see: its name, its status and how many units it has."""
+    return listing.all_trials(request.app.state.ledger, key.where("list"))
 
 
 @router.get("/trials/{trial}")
@@ -166,5 +167,5 @@ async def export_trial(
 
     async with request.app.state.long_work:
         content = await asyncio.to_thread(export, request.app.state.ledger, trial, kind)
-    named = {"Content-Disposition": f'attachment; filename="{trial}.{kind}"'}
+    named = {"Content-Disposition": f'attachment; filename="{file_name(trial)}.{kind}"'}
     return Response(content, media_type=_MEDIA[kind], headers=named)

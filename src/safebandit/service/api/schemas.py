@@ -8,9 +8,12 @@ from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from safebandit.service.keys import NAME_LENGTH
+from safebandit.trials import texts
 from safebandit.trials.batches import MOST_REQUESTS
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+NAME = f"^{texts.NAME}$"
+PROJECT = f"^{texts.PROJECT}$"
+Role = Literal["admin", "operator", "viewer", "auditor"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
@@ -19,7 +22,9 @@ ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 Reason = Annotated[str, Field(min_length=1, max_length=200, examples=["a typing error at the desk"])]
 UnitId = Annotated[str, Field(min_length=1, max_length=200, examples=["patient 17"])]
 TrialName = Annotated[str, Field(pattern=NAME, examples=["knee-pain"])]
-TrialInPath = Annotated[str, Path(pattern=NAME, examples=["knee-pain"], description="The trial's name.")]
+TrialInPath = Annotated[
+    str, Path(pattern=NAME, examples=["knee-pain"], description="The trial's name, with its project before it.")
+]
 UnitInQuery = Annotated[str, Query(min_length=1, max_length=200, examples=["patient 17"], description="The unit.")]
 After = Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this number.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
@@ -183,9 +188,19 @@ class StatusChange(Body):
     reason: Reason
 
 
+class Rotation(Body):
+    """How long the secret before works yet."""
+
+    overlap_hours: Annotated[float, Field(ge=0, le=8784, allow_inf_nan=False, examples=[24])] = 0.0
+
+
 class NewKey(Body):
     """A key to be created."""
 
     name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH, examples=["desk 2"])]
-    role: Literal["admin", "operator", "viewer", "auditor"]
+    role: Annotated[Role | None, Field(description="In the project default; or say roles.")] = None
+    roles: Annotated[
+        dict[str, Role] | None,
+        Field(max_length=1000, examples=[{"oncology": "viewer"}], description='By project; "*" is the installation.'),
+    ] = None
     days: Annotated[float | None, Field(gt=0, le=36500, allow_inf_nan=False, examples=[30])] = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
 
 from safebandit.errors import StoppedError
-from safebandit.service.access import Asker, Manager, Teller
+from safebandit.service.access import Asker, Manager, Teller, in_project
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.answers import AllocationAnswer, ReceiptAnswer
 from safebandit.service.api.bodies import StrictRoute
@@ -22,6 +23,7 @@ from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings, read_settings
+from safebandit.trials.texts import check_name, project_of
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["trials"], route_class=StrictRoute)
 _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
@@ -29,21 +31,27 @@ _SAME_AGAIN: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def write(request: Request, trial: str, work: Callable[[Transaction], Any]) -> Any:
-    """Have something written, and wait until it is on disk."""
+async def write(
+    request: Request, trial: str, work: Callable[[Transaction], Any], units: Sequence[str | int] = ()
+) -> Any:
+    """Have something written, about these units, and wait until it is on disk."""
     scribe, metrics = request.app.state.scribe, request.app.state.metrics
-    answer = scribe.write(trial, work)
+    answer = scribe.write(trial, work, units)
     metrics.waiting(scribe.waiting)
     try:
-        return await asyncio.wrap_future(answer)
+        return await request.app.state.delivery.wait(answer)
     finally:
         metrics.waiting(scribe.waiting)
 
 
 async def _receipt(
-    request: Request, response: Response, trial: str, work: Callable[[Transaction], Receipt]
+    request: Request,
+    response: Response,
+    trial: str,
+    work: Callable[[Transaction], Receipt],
+    units: Sequence[str | int] = (),
 ) -> ReceiptAnswer:
-    done = await write(request, trial, work)
+    done = await write(request, trial, work, units)
     response.status_code = 201 if done.new else 200
     return ReceiptAnswer(event=done.event, new=done.new)
 
@@ -64,7 +72,8 @@ async def read_ahead(request: Request, trial: str) -> Ahead:
 async def create_trial(body: schemas.NewTrial, request: Request, response: Response, key: Manager) -> ReceiptAnswer:
     """Create a trial; the same again changes nothing, another one of the same name is refused with 409."""
     values = body.model_dump()
-    name = values.pop("name")
+    name = check_name(values.pop("name"))
+    key = in_project(key, project_of(name), "manage")
 
     def prepare() -> Settings:
         settings = read_settings(**values)
@@ -89,7 +98,7 @@ async def ask(
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     try:
         asking = _to(trial, Engine.ask, body.unit, context=body.context, actor=key.actor)
-        given: Allocation = await write(request, trial, asking)
+        given: Allocation = await write(request, trial, asking, [body.unit])
     except StoppedError as refusal:
         raise refusal if key.may("read") else StoppedError(refusal.plain) from None
     if given.new:
@@ -106,7 +115,7 @@ async def tell(
 ) -> ReceiptAnswer:
     """Tell what happened to a unit: 201 the first time, 200 for the same again, 409 for another value."""
     work = _to(trial, Engine.tell, body.unit, reward=body.reward, risk=body.risk, actor=key.actor)
-    return await _receipt(request, response, trial, work)
+    return await _receipt(request, response, trial, work, [body.unit])
 
 
 @router.post("/trials/{trial}/corrections", status_code=201)
@@ -180,3 +189,7 @@ async def close(
 ) -> ReceiptAnswer:
     """Give no more arms, ever; outcomes are still taken."""
     return await _set_status("close", trial, body, request, response, key)
+
+
+# Asked so often that they have a short way.
+QUICK = [route for route in router.routes if isinstance(route, APIRoute) and route.endpoint in (ask, tell)]

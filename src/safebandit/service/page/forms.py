@@ -13,20 +13,22 @@ from starlette.datastructures import FormData
 
 from safebandit.errors import NotFoundError, RecordError, SafebanditError, StoppedError, TrialError
 from safebandit.problems.limits import plain_alpha
-from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller
+from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller, in_project
 from safebandit.service.api.schemas import TrialInPath
+from safebandit.service.keeping import check_gives, kept_key
 from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
 from safebandit.service.page.rendering import PageRoute, go, read_form, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
+from safebandit.service.roles import read_roles
 from safebandit.trials.answers import Allocation
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.design import Design
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
-from safebandit.trials.texts import check_name, read_unit_id
+from safebandit.trials.texts import DEFAULT, check_name, project_of, read_unit_id
 
 # Where a form comes from is asked first, before who sent it.
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
@@ -42,6 +44,7 @@ def create_trial(request: Request, key: Manager, form: Form) -> Response:
     by = "create-by-design" if "design" in form else "create"
     try:
         name = check_name(text(form, "name").strip())
+        key = in_project(key, project_of(name), "manage")
         settings = _designed(form) if "design" in form else _settings(form)
         warm_up(settings)
         _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
@@ -192,18 +195,35 @@ def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
     """Make a key, and show it this once."""
     try:
         days = number(form, "days", "days until it expires")
-        wanted = text(form, "name").strip(), text(form, "role")
-        made, shown = request.app.state.keys.create(*wanted, days=days, actor=key.actor)
+        project = text(form, "project").strip() or DEFAULT
+        roles = {project: text(form, "role")}
+        check_gives(key, read_roles(roles))
+        name = text(form, "name").strip()
+        made, shown = request.app.state.keys.create(name, roles, days=days, actor=key.actor)
     except SafebanditError as problem:
         sent = Sent("key", str(problem), True, form)
         return screens.keys_screen(request, key, sent=sent, status=status_of(problem))
-    sent = Sent("key", f'The key "{made.name}" of the role {made.role} was made.')
+    sent = Sent("key", f'The key "{made.name}" ({made.role}) was made.')
+    return screens.keys_screen(request, key, sent=sent, shown=shown)
+
+
+@router.post("/keys/{id}/rotate")
+def rotate_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
+    """Give a key another secret, and show it this once."""
+    kept_key(request, key, id)
+    try:
+        hours = number(form, "hours", "hours that the old secret works yet") or 0.0
+        made, shown = request.app.state.keys.rotate(id, overlap_hours=hours, actor=key.actor)
+    except SafebanditError as problem:
+        return screens.keys_screen(request, key, sent=Sent("key", str(problem), True), status=status_of(problem))
+    sent = Sent("key", f'The key "{made.name}" has another secret; the one before works until {made.old_until}.')
     return screens.keys_screen(request, key, sent=sent, shown=shown)
 
 
 @router.post("/keys/{id}/revoke")
 def revoke_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
     """Make a key worthless."""
+    kept_key(request, key, id)
     request.app.state.keys.revoke(id, actor=key.actor)
     return go("/keys")
 

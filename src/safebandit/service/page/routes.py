@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from safebandit.errors import NotFoundError
 from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of, note_guess, refuse_guessing
 from safebandit.service.api.schemas import After, TrialInPath
-from safebandit.service.keys import SESSION_HOURS, Key
+from safebandit.service.keys import Key, Keys
 from safebandit.service.page import forms, screens, views
 from safebandit.service.page.forms import Form, given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
@@ -21,12 +21,13 @@ from safebandit.trials.concealment import show_event, without_numbers
 from safebandit.trials.descriptions import describe
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.texts import NAME
 
 STATIC = FOLDER / "static"
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
-_OWN_PAGE = re.compile(r"/(trials/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/log|/arms|/units|/analysis)?|keys)?")
+_OWN_PAGE = re.compile(rf"/(trials/{NAME}(/log|/arms|/units|/analysis)?|keys|projects)?", re.ASCII)
 # What those who may ask but not read the log are shown again of what they did.
 _DESK = ("asked", "held", "waiting", "told")
 
@@ -50,9 +51,10 @@ def sign_in(request: Request, form: Form) -> Response:
         message = "This key does not work: it is misspelt, expired or revoked. Ask an admin for another one."
         return render(request, "sign_in.html", 401, next=path, message=message)
     response = go(path)
+    keys: Keys = request.app.state.keys
+    secure, seconds = request.url.scheme == "https", int(keys.limits.hours * 3600)
     response.set_cookie(
-        COOKIE, request.app.state.keys.sign_in(key),
-        max_age=SESSION_HOURS * 3600, httponly=True, samesite="strict", secure=request.url.scheme == "https",
+        COOKIE, keys.sign_in(key), max_age=seconds, httponly=True, samesite="strict", secure=secure
     )  # fmt: skip
     return response
 
@@ -134,7 +136,7 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
 
 
 @router.get("/keys")
-def keys(request: Request, key: KeyKeeper) -> Response:
+def keys_page(request: Request, key: KeyKeeper) -> Response:
     """The keys, without their secrets."""
     return screens.keys_screen(request, key)
 

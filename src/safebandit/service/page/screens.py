@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from fastapi import Request, Response
 
 from safebandit.core.policies import POLICIES
-from safebandit.service.keys import ROLES, Key
+from safebandit.service.keeping import keepable
+from safebandit.service.keys import Key
 from safebandit.service.page import charts, views
 from safebandit.service.page.rendering import render
+from safebandit.service.roles import ROLES
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.descriptions import describe
 from safebandit.trials.reading import LOST
@@ -70,7 +72,7 @@ def trials_live(request: Request, key: Key, after: str) -> Response:
 
 
 def _list_context(request: Request, key: Key) -> dict[str, Any]:
-    listed = views.heads(request.app.state.ledger)
+    listed = views.heads(request.app.state.ledger, key.where("list"))
     return {"key": key, "trials": listed, "mark": f"{len(listed)}-{sum(each.number for each in listed)}"}
 
 
@@ -229,7 +231,7 @@ def keys_screen(
     request: Request, key: Key, *, sent: Sent | None = None, shown: str | None = None, status: int = 200
 ) -> Response:
     """The keys; `shown` is the text of one that was made now."""
-    known = request.app.state.keys.all()
+    known = [each for each in request.app.state.keys.all() if keepable(key, each)]
     return render(request, "keys.html", status, key=key, keys=known, roles=ROLES, sent=sent or Sent(), shown=shown)
 
 

@@ -7,6 +7,7 @@ import math
 import threading
 import time
 import weakref
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from safebandit.trials.events import Event
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
+from safebandit.trials.record.projects import in_projects
 from safebandit.trials.record.store import as_written, trial_row
 from safebandit.trials.settings import Settings
 from safebandit.trials.units import Unit
@@ -84,10 +86,11 @@ class Glance(NamedTuple):
     allocation: AllocationOverTime
 
 
-def heads(ledger: Ledger) -> list[Head]:
-    """Every trial, in the order of their names."""
+def heads(ledger: Ledger, projects: Collection[str]) -> list[Head]:
+    """Every trial of these projects, in the order of their names."""
+    wanted = _HEADS.where(in_projects(trials.c.name, projects)).order_by(trials.c.name)
     with ledger.reading() as connection:
-        rows = connection.execute(_HEADS.order_by(trials.c.name)).all()
+        rows = connection.execute(wanted).all()
         return [_head(connection, row) for row in rows]
 
 

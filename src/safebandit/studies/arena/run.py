@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safebandit.files import write_text
 from safebandit.simulation.execution import Progress, part_of
@@ -29,6 +29,9 @@ from safebandit.studies.play import play_or_load
 from safebandit.studies.saved import SavedResults, Say
 from safebandit.version import __version__
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True)
 class Board:
@@ -42,6 +45,16 @@ class Board:
     def leaderboard(self) -> list[Overall]:
         """The policies over all instances, by mean rank."""
         return overall(self.standings, self.policies)
+
+    def table(self) -> pd.DataFrame:
+        """One row per policy that played, by mean rank; ratios of regret and of unsafe plays are to the baseline."""
+        import pandas as pd
+
+        shown = ("mean_rank", "mean_ratio", "q99_ratio", "unsafe_ratio", "unsafe_share", "better", "worse", "instances")
+        rows = {row.policy: [getattr(row, name) for name in shown] for row in self.leaderboard if row.instances}
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=list(shown))
+        table.index.name = "policy"
+        return table
 
     @property
     def unplayed(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ from safebandit.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from safebandit.problems.scenario import Scenario
     from safebandit.studies.designs.corrected import CorrectedRuns
@@ -137,6 +138,12 @@ class Characteristics:
         table.index = pd.MultiIndex.from_tuples(list(rows), names=["scenario", "design"])
         table.columns = pd.MultiIndex.from_product([MAIN, ("value", "se")])
         return table
+
+    def plot(self, scenario: str) -> Figure:
+        """How often each arm is selected on a scenario, and how many units it gets, under every design."""
+        from safebandit.studies.designs.figures import selection_and_allocation
+
+        return selection_and_allocation(self, scenario)
 
     def compared(self) -> list[dict[str, Any]]:
         """Every further design minus the first, in pairs, in the main numbers of every scenario."""

@@ -22,6 +22,7 @@ from safebandit.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 NUMBERS = ("regret", "unsafe_plays", "more_than", "best_selected", "unsafe_selected", "harms")
 
@@ -74,6 +75,12 @@ class Recommendation:
                 row |= {name: value, f"{name}_low": low, f"{name}_high": high}
             rows.append({**row, "on_front": one.on_front, "recommended": one.policy == self.choice})
         return pd.DataFrame(rows).set_index("policy")
+
+    def plot(self) -> Figure:
+        """Regret against unsafe plays of every candidate, and which of them are on the front."""
+        from safebandit.studies.recommend.report import front
+
+        return front(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Every number, and all that is needed to run it again; the same bytes for the same seed."""

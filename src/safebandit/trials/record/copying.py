@@ -23,8 +23,11 @@ from safebandit.trials.record.database import (
     database_errors,
     events,
     keys,
+    people,
+    projects,
     read_url,
     registry,
+    roles,
     trials,
     units,
 )
@@ -33,7 +36,7 @@ from safebandit.trials.record.sqlite_file import open_file
 from safebandit.trials.record.triggers import changeable
 
 # In this order: events and units belong to trials.
-TABLES = (trials, events, units, registry, keys)
+TABLES = (trials, events, units, registry, projects, people, roles, keys)
 # Rows that are read and written at once.
 ROWS = 2000
 

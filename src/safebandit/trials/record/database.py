@@ -21,7 +21,10 @@ from safebandit.trials.record.sqlite_file import is_read_only, open_file
 # Connections of a process to PostgreSQL, unless told: a file needs no limit.
 POOL = 15
 # The migration that this code needs.
-REVISION = "0005"
+REVISION = "0006"
+
+# A trial's name with that of its project before it.
+NAME_LENGTH = 100
 
 metadata = sa.MetaData()
 
@@ -29,7 +32,7 @@ metadata = sa.MetaData()
 trials = sa.Table(
     "trials",
     metadata,
-    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("name", sa.String(NAME_LENGTH), primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
     sa.Column("time", sa.String(27), nullable=False),
@@ -42,7 +45,7 @@ trials = sa.Table(
 events = sa.Table(
     "events",
     metadata,
-    sa.Column("trial", sa.String(64), sa.ForeignKey("trials.name"), primary_key=True),
+    sa.Column("trial", sa.String(NAME_LENGTH), sa.ForeignKey("trials.name"), primary_key=True),
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("time", sa.String(27), nullable=False),
     sa.Column("actor", sa.Text, nullable=False),
@@ -55,7 +58,7 @@ events = sa.Table(
 units = sa.Table(
     "units",
     metadata,
-    sa.Column("trial", sa.String(64), sa.ForeignKey("trials.name"), primary_key=True),
+    sa.Column("trial", sa.String(NAME_LENGTH), sa.ForeignKey("trials.name"), primary_key=True),
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("arm", sa.Text, nullable=False),
     sa.Column("round", sa.BigInteger, nullable=False),
@@ -87,26 +90,63 @@ registry = sa.Table(
     sa.Column("hash", sa.String(64), nullable=False),
 )
 
-# Who may do what; of a key only a hash is kept.
+# Groups that do not see each other's trials; the project "default" is always there, and has no row.
+projects = sa.Table(
+    "projects",
+    metadata,
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("created", sa.String(27), nullable=False),
+)
+
+# Who can sign in; `subject` is what an identity provider calls a person, once they have signed in there.
+people = sa.Table(
+    "people",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("email", sa.Text, unique=True),
+    sa.Column("subject", sa.Text, unique=True),
+    sa.Column("created", sa.String(27), nullable=False),
+    sa.Column("removed", sa.String(27)),
+)
+
+# What a person or a key may do in a project; "*" is the installation.
+roles = sa.Table(
+    "roles",
+    metadata,
+    sa.Column("holder", sa.String(16), primary_key=True),
+    sa.Column("project", sa.String(32), primary_key=True),
+    sa.Column("role", sa.String(16), nullable=False),
+)
+
+# Of a key only a hash is kept; of the secret before a rotation too, until it no longer works. `used` is no part of any
+# log: it is written now and then.
 keys = sa.Table(
     "keys",
     metadata,
     sa.Column("id", sa.String(16), primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
-    sa.Column("role", sa.String(16), nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
     sa.Column("created", sa.String(27), nullable=False),
     sa.Column("expires", sa.String(27)),
     sa.Column("revoked", sa.String(27)),
+    sa.Column("person", sa.String(16)),
+    sa.Column("creator", sa.Text, nullable=False),
+    sa.Column("old_hash", sa.String(64)),
+    sa.Column("old_until", sa.String(27)),
+    sa.Column("used", sa.String(27)),
 )
 
-# A browser that signed in with a key.
+# A browser that signed in, with a key or as a person.
 sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("hash", sa.String(64), primary_key=True),
-    sa.Column("key", sa.String(16), sa.ForeignKey("keys.id"), nullable=False),
+    sa.Column("key", sa.String(16)),
+    sa.Column("person", sa.String(16)),
     sa.Column("expires", sa.String(27), nullable=False),
+    sa.Column("seen", sa.String(27), nullable=False),
 )
 
 

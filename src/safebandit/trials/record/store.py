@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from safebandit.errors import DamagedError, NotFoundError, RecordError, SafebanditError, suggest
 from safebandit.trials.events import Event, canonical
+from safebandit.trials.record import rows
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
+from safebandit.trials.texts import project_of
 from safebandit.trials.units import Unit, UnitTable, unit_table, with_units
 
 # Events that are read at once.
@@ -29,14 +32,19 @@ class DatabaseStore:
         self._changed: dict[str, Unit] = {}
         self._new: set[str] = set()
         self._found: dict[str, Unit] = {}
+        # Ids that neither the units nor the log have: the trial is locked, so nobody else adds them.
+        self._absent: set[str] = set()
         self.appended: list[Event] = []
 
     def unit(self, id: str) -> Unit | None:
         """The unit of this id, if it was given an arm."""
+        if id in self._absent:
+            return None
         if id not in self._found:
             row = self._connection.execute(_ONE_UNIT, {"of": self._trial, "unit": id}).one_or_none()
             if row is None:
                 self._check_new(id)
+                self._absent.add(id)
                 return None
             found = _read_unit(row)
             if found.id != id:
@@ -46,14 +54,26 @@ class DatabaseStore:
 
     def _check_new(self, id: str) -> None:
         """Ask the log, too, before a unit counts as new: one damaged index must not give it another arm."""
-        wanted = _ASKED[self._connection.dialect.name]
-        if self._connection.execute(wanted, {"of": self._trial, "unit": id}).first() is not None:
+        if rows.find_asked(self._connection, self._trial, [id]):
             raise DamagedError(f"unit {id!r} was given an arm, says the log, but is not found; verify the trial")
+
+    def expect(self, ids: Iterable[str]) -> None:
+        """Read these units at once, for requests that follow; what is wrong with one is said when it is asked for."""
+        wanted = list(dict.fromkeys(unit for unit in ids if unit not in self._found))
+        if not wanted:
+            return
+        for row in rows.find_units(self._connection, self._trial, wanted):
+            with contextlib.suppress(DamagedError):
+                self._found[row.id] = _read_unit(row)
+        new = [unit for unit in wanted if unit not in self._found]
+        if new:
+            self._absent.update(set(new) - rows.find_asked(self._connection, self._trial, new))
 
     def put(self, unit: Unit) -> None:
         """Keep a new unit, or what has changed of it."""
         if unit.id not in self._found:
             self._new.add(unit.id)
+            self._absent.discard(unit.id)
         self._found[unit.id] = self._changed[unit.id] = unit
 
     def units(self) -> Iterable[Unit]:
@@ -85,40 +105,16 @@ class DatabaseStore:
 
     def flush(self) -> None:
         """Write what has changed of units."""
-        rows = {unit.id: self._row(unit) for unit in self._changed.values()}
-        if self._new:
-            self._connection.execute(units.insert(), [rows[unit] for unit in rows if unit in self._new])
-        changed = [{"of": self._trial, "unit": unit, **row} for unit, row in rows.items() if unit not in self._new]
-        if changed:
-            self._connection.execute(_UPDATE_UNIT, changed)
+        new, changed = (
+            [unit for unit in self._changed.values() if (unit.id in self._new) == is_new] for is_new in (True, False)
+        )
+        rows.add_units(self._connection, self._trial, new)
+        rows.change_units(self._connection, self._trial, changed)
         self._changed.clear()
         self._new.clear()
 
-    def _row(self, unit: Unit) -> dict[str, Any]:
-        return {
-            "trial": self._trial,
-            **{name: getattr(unit, name) for name in ("id", "arm", "round", "play", "asked_at", "lost_at")},
-            **{name: getattr(unit, name) for name in ("voided_at", "pending")},
-            "outcome": canonical(unit.outcome),
-            "told_at": canonical(unit.told_at),
-            "context": canonical(unit.context) if unit.context else None,
-        }
-
 
 _ONE_UNIT = sa.select(units).where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
-# The log's own index of the units that were given arms; the same words as in the migration that made it.
-_ASKED = {
-    name: sa.text(f"SELECT number FROM events WHERE trial = :of AND kind = 'asked' AND {unit} = :unit")
-    for name, unit in (
-        ("sqlite", "CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END"),
-        ("postgresql", "asked_unit(body)"),
-    )
-}
-_UPDATE_UNIT = (
-    units.update()
-    .where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
-    .values({name: sa.bindparam(name) for name in ("outcome", "told_at", "lost_at", "voided_at", "pending")})
-)
 
 
 class Ahead(NamedTuple):
@@ -192,16 +188,30 @@ def read_event(row: Any) -> Event:
 
 def _read_unit(row: Any) -> Unit:
     try:
-        outcome, told_at = json.loads(row.outcome), json.loads(row.told_at)
-        context = [] if row.context is None else json.loads(row.context)
+        outcome, told_at = _read_list(row.outcome), _read_list(row.told_at)
+        context = [] if row.context is None else _read_list(row.context)
         kept_at = (row.round, row.play, row.asked_at)
         unit = Unit(row.id, row.arm, *kept_at, outcome, told_at, row.lost_at, row.voided_at, context)
-        kept = (unit.pending, canonical(outcome), canonical(unit.told_at), canonical(context) if context else None)
+        whole = len(outcome) == len(told_at) and unit.pending == bool(row.pending) and row.context != "[]"
     except (TypeError, ValueError, RecursionError):
-        kept = None
-    if kept != (bool(row.pending), row.outcome, row.told_at, row.context):
+        whole = False
+    if not whole:
         raise DamagedError(f"unit {row.id!r} is not kept as it was written; verify the trial")
     return unit
+
+
+def _read_list(text: Any) -> list[Any]:
+    return list(_listed(text))
+
+
+# Most units that are told of have nothing yet, and most outcomes are a few.
+@functools.lru_cache(maxsize=4096)
+def _listed(text: str) -> tuple[Any, ...]:
+    """The list that a text is, which must be written as we write it."""
+    read = json.loads(text)
+    if not isinstance(read, list) or canonical(read) != text:
+        raise ValueError(f"a list is not kept as it was written: {text[:80]}")
+    return tuple(read)
 
 
 def trial_row(connection: sa.Connection, name: str) -> Any:
@@ -213,7 +223,13 @@ def trial_row(connection: sa.Connection, name: str) -> Any:
 
 
 def no_trial(connection: sa.Connection, name: str) -> NotFoundError:
-    """The error for a name that no trial has, with the nearest one that some trial has."""
-    known = list(connection.scalars(sa.select(trials.c.name)))
+    """The error for a name that no trial has, with the nearest one that some trial of its project has."""
+    project = project_of(str(name))
+    known = [each for each in connection.scalars(sa.select(trials.c.name)) if project_of(each) == project]
+    return unknown_trial(name, known)
+
+
+def unknown_trial(name: str, known: Sequence[str] = ()) -> NotFoundError:
+    """The error for a name that none of the known trials has."""
     remedy = suggest(str(name), known) if known else "none was created yet"
-    return NotFoundError(f'there is no trial "{str(name)[:80]}"; {remedy}')
+    return NotFoundError(f'there is no trial "{str(name)[:120]}"; {remedy}')

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 
 import sqlalchemy as sa
 
@@ -12,12 +14,14 @@ from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.answers import Receipt
 from safebandit.trials.drafts import check_beginning
 from safebandit.trials.engine import Engine
-from safebandit.trials.record.database import events, trials
+from safebandit.trials.record import rows
+from safebandit.trials.record.database import trials
+from safebandit.trials.record.projects import check_there
 from safebandit.trials.record.registry import register
 from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, no_trial
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
-from safebandit.trials.texts import check_name, check_text
+from safebandit.trials.texts import check_name, check_text, project_of, read_unit_id
 
 
 class Transaction:
@@ -29,6 +33,7 @@ class Transaction:
         self._engines: dict[str, Engine] = {}
         self._stores: dict[str, DatabaseStore] = {}
         self._created: list[str] = []
+        self._expected: dict[str, list[str | int]] = {}
 
     def create(self, name: str, settings: Settings, *, actor: str, any_seed: bool = False) -> Receipt:
         """Begin a trial; the same again changes nothing, another one of this name is refused.
@@ -37,6 +42,7 @@ class Transaction:
         """
         check_name(name)
         check_text("actor", actor)
+        check_there(self._connection, project_of(name))
         check_beginning(settings)
         if not is_ours(policy_from_text(settings.policy)):
             raise TrialError(f"the policy of a record must be known to every process, got {settings.policy}; take ours")
@@ -53,6 +59,12 @@ class Transaction:
             return Receipt(there.state.number, False)
         raise ConflictError(f'there is a trial "{name}" already, with other settings; give another name')
 
+    def expect(self, name: str, ids: Sequence[str | int]) -> None:
+        """Say which units of a trial requests of this transaction are about, however they are typed: what the database
+        has of them is then read at once.
+        """
+        self._expected.setdefault(name, []).extend(ids)
+
     def trial(self, name: str, ahead: Ahead | None = None) -> Engine:
         """A trial's engine, with its state from memory if nobody else has written to the trial; `ahead` are its units,
         for a request that will count them anew.
@@ -68,16 +80,16 @@ class Transaction:
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
             state = load_state(self._connection, name)
-        return self._begin(state, DatabaseStore(self._connection, name, ahead)).ready()
+        store = DatabaseStore(self._connection, name, ahead)
+        store.expect(_spelled(self._expected.pop(name, ())))
+        return self._begin(state, store).ready()
 
     def flush(self) -> None:
         """Write all that was added, once."""
         written = {name: store for name, store in self._stores.items() if store.appended}
         for name in written:
-            self._connection.execute(_UPDATE_TRIAL, {"trial": name, **self._engines[name].state.to_row()})
-        added = [event._asdict() for store in written.values() for event in store.appended]
-        if added:
-            self._connection.execute(events.insert(), added)
+            rows.change_trial(self._connection, name, self._engines[name].state.to_row())
+        rows.add_events(self._connection, [event for store in written.values() for event in store.appended])
         for store in written.values():
             store.flush()
         for name in self._created:
@@ -104,8 +116,8 @@ class Transaction:
         return self._engines[state.name]
 
 
-_UPDATE_TRIAL = (
-    trials.update()
-    .where(trials.c.name == sa.bindparam("trial"))
-    .values({column.name: sa.bindparam(column.name) for column in trials.c if column.name != "name"})
-)
+def _spelled(ids: Iterable[str | int]) -> Iterator[str]:
+    """Those of these ids that a unit can have; the others are refused where they are asked for."""
+    for typed in ids:
+        with contextlib.suppress(TrialError):
+            yield read_unit_id(typed)
