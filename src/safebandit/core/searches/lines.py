@@ -28,6 +28,8 @@ from safebandit.core.streams import uniform
 MARGIN = 1e-9
 # A line this close to its index is not drawn anew.
 LOOSE = 1e-7
+# A little later is after so many rounds, as a share of those so far, over the number of arms: 1 / LITTLE.
+LITTLE = 16
 # With fewer arms a scan looks at one after the other.
 MANY = 16
 # An integer of a type, not a literal: Numba would compile what it is handed to once for 0 and once for any number.
@@ -101,8 +103,8 @@ class Ahead(NamedTuple):
 @piece
 def _largest(index: Any, state: State, work: Any, notes: Any, t: int, last: int) -> int:
     """The open arm of the largest index, ties at random; -1 if no index is a number."""
-    # Lines rise: what none exceeds a little later, none exceeds until then.
-    later = t + t // 64
+    # Lines rise: what none exceeds a little later, none exceeds until then. The lines of many arms lie close together.
+    later = t + t // (LITTLE * state.size)
     x, rest = math.log(later), -np.inf
     ahead = _highest(index, state, work, notes, t, x, last)
     notes.clock, floor = clock(index, t), -np.inf
