@@ -1,7 +1,9 @@
 # make run    the main job: every figure and claim of the paper, with a report in results/paper/
 # make test   all tests
-# make check  style, types, import directions, generated docs
+# make check  style, types, import directions, generated docs, the site built strictly
+# make package  build the wheel, install it into empty environments, with and without extras, and use it there
 # make docs   write the generated parts of the docs anew
+# make site   build the site of the docs into site/: open site/index.html
 # make bench  speed, as ratios to a bare loop, in one run of a quarter of an hour (a minute: make bench ARGS=--quick)
 # make bench-peers  speed and regret beside other libraries, into the table of the README; about ten minutes
 
@@ -11,7 +13,7 @@ READY := .venv/.ready
 # Compiled bytecode is kept, whatever the shell says: else every process that a test starts would read all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test check docs bench bench-peers clean
+.PHONY: run test check package docs site bench bench-peers clean
 
 run: $(READY)
 	$(BIN)/safebandit paper
@@ -25,9 +27,16 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_docs.py --check
+	$(BIN)/python tools/build_site.py
+
+package: $(READY)
+	$(BIN)/python tools/check_package.py $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python tools/generate_docs.py
+
+site: $(READY)
+	$(BIN)/python tools/build_site.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench.py $(ARGS)
@@ -36,7 +45,7 @@ bench-peers: $(READY)
 	cd benchmarks && ../$(BIN)/python -m peers --readme
 
 clean:
-	rm -rf .venv .venv-peers results build dist
+	rm -rf .venv .venv-peers results build dist site
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("safebandit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'

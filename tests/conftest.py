@@ -1,17 +1,20 @@
 """Settings that all tests share."""
 
+import functools
 import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 from safebandit import sources
 from safebandit.cli import main
 
-from .browser.chromium import MISSING, find_chromium, required
+from .browser import chromium
+from .service.oidc import node
 
 # Compiled code is slow once, and the machine may be busy: no test asserts a time.
 settings.register_profile("safebandit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -24,16 +27,24 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure():
-    if required() and find_chromium() is None:
-        raise pytest.UsageError(f"SAFEBANDIT_BROWSER=required, but {MISSING}")
+    for found, needs, setting in (
+        (chromium.find_chromium(), chromium, "SAFEBANDIT_BROWSER"),
+        (node.find_node(), node, "SAFEBANDIT_NODE"),
+    ):
+        if needs.required() and found is None:
+            raise pytest.UsageError(f"{setting}=required, but {needs.MISSING}")
 
 
 def pytest_terminal_summary(terminalreporter, config):
     # Here, and not beside the browser tests: the process that writes the summary of a parallel run collects nothing.
-    browser = Path(__file__).parent / "browser"
+    here = Path(__file__).parent
     chosen = [Path(arg.split("::")[0]).resolve() for arg in config.args]
-    if find_chromium() is None and any(browser.is_relative_to(path) or path.is_relative_to(browser) for path in chosen):
-        terminalreporter.write_line(MISSING, yellow=True, bold=True)
+    for found, folder, missing in (
+        (chromium.find_chromium(), here / "browser", chromium.MISSING),
+        (node.find_node(), here / "service" / "oidc", node.MISSING),
+    ):
+        if found is None and any(folder.is_relative_to(path) or path.is_relative_to(folder) for path in chosen):
+            terminalreporter.write_line(missing, yellow=True, bold=True)
 
 
 @pytest.fixture(scope="session")
@@ -60,9 +71,14 @@ def edited(monkeypatch):
     sources.design_sources.cache_clear()
 
 
+# Made once in a process: the tree of all commands takes longer to make than most commands take to run.
+tree_of_commands = functools.cache(typer.main.get_command)
+
+
 @pytest.fixture
 def command(monkeypatch, capsysbinary):
     """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""
+    monkeypatch.setattr(typer.main, "get_command", tree_of_commands)
 
     def run(*arguments, cwd=None):
         monkeypatch.setattr(sys, "argv", ["safebandit", *arguments])

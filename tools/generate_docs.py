@@ -4,31 +4,54 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
 import io
 import os
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from api_pages import api_pages
+from reference_pages import KINDS, list_of, reference_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTE = "<!-- Written by `make docs`; edit the sources, not this page. -->"
 
 
-def policies_page() -> str:
-    """The page of policies with its tables, from their own docstrings, between its marks."""
-    from safebandit.cli.catalogue import catalogue
+def filled(page: str, parts: dict[str, str]) -> str:
+    """A page with its generated parts between their marks; each mark must be there."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for mark, part in parts.items():
+        whole = f"<!-- {mark} -->\n\n{part}\n\n<!-- /{mark} -->"
+        before, found, rest = text.partition(f"<!-- {mark} -->")
+        _, ended, after = rest.partition(f"<!-- /{mark} -->")
+        if not (found and ended):
+            raise SystemExit(f"{page} needs the marks <!-- {mark} --> and <!-- /{mark} -->")
+        text = f"{before}{whole}{after}"
+    return text
 
-    return _with_tables("docs/reference/policies/index.md", catalogue())
+
+def policies_page() -> str:
+    """The page of policies: its lists, each name linked to its own page."""
+    lists = {"policies": list_of("policy"), "rewards": list_of("reward"), "safeties": list_of("safety")}
+    return filled("docs/reference/policies/index.md", lists)
 
 
 def rules_page() -> str:
-    """The page of stopping and selection rules with its tables, from their own docstrings, between its marks."""
-    from safebandit.cli.catalogue import rule_catalogue
+    """The page of rules: its lists, each name linked to its own page."""
+    return filled("docs/reference/rules/index.md", {kind: list_of(kind) for kind in ("stopping", "selection")})
 
-    return _with_tables("docs/reference/rules/index.md", rule_catalogue())
+
+def designs_page() -> str:
+    """The page of designs by name: its list."""
+    return filled("docs/reference/designs/index.md", {"designs": list_of("design")})
+
+
+def design_files_page() -> str:
+    """The page about design files, with the list of designs by name."""
+    return filled("docs/how-to/designs.md", {"designs": list_of("design", "../reference/designs/")})
 
 
 def characteristics_page() -> str:
@@ -43,40 +66,6 @@ def characteristics_page() -> str:
     table = "\n".join([*lines, "", "<!-- /table -->"])
     page = (ROOT / "docs/how-to/characteristics.md").read_text(encoding="utf-8")
     return re.sub("<!-- table:.*<!-- /table -->", lambda _: table, page, flags=re.DOTALL)
-
-
-def designs_page() -> str:
-    """docs/how-to/designs.md with a table of the designs by name, from their own docstrings, between its marks."""
-    from safebandit.cli.catalogue import parameters
-    from safebandit.trials.designs import DESIGNS
-
-    lines = ["<!-- designs: written by `make docs`; edit the sources -->", "## Designs by name", ""]
-    lines += ["| name | what it is | parameters |", "|---|---|---|"]
-    for name, constructor in DESIGNS.items():
-        about = " ".join((inspect.getdoc(constructor) or "").split()).replace("|", "\\|")
-        lines.append(f"| `{name}` | {about} | {parameters(constructor).removeprefix('arms, ')} |")
-    table = "\n".join([*lines, "<!-- /designs -->"])
-    page = (ROOT / "docs/how-to/designs.md").read_text(encoding="utf-8")
-    return re.sub("<!-- designs.*<!-- /designs -->", lambda _: table, page, flags=re.DOTALL)
-
-
-def _with_tables(name: str, catalogue: dict[str, list[dict[str, Any]]]) -> str:
-    lines = ["<!-- tables: written by `make docs`; edit the sources -->", ""]
-    for title, entries in catalogue.items():
-        lines += [
-            f"## {title.capitalize()}",
-            "",
-            "| name | what it is | formula | parameters | source |",
-            "|---|---|---|---|---|",
-        ]
-        for entry in entries:
-            about = " ".join((entry["about"] or "").split()).replace("|", "\\|")
-            formula = entry["formula"].replace("|", "\\|")
-            lines.append(f"| `{entry['name']}` | {about} | {formula} | {entry['parameters']} | {entry['source']} |")
-        lines.append("")
-    table = "\n".join([*lines, "<!-- /tables -->"])
-    page = (ROOT / name).read_text(encoding="utf-8")
-    return re.sub("<!-- tables.*<!-- /tables -->", lambda _: table, page, flags=re.DOTALL)
 
 
 def command_paths() -> list[tuple[str, ...]]:
@@ -111,15 +100,36 @@ def _help(path: tuple[str, ...]) -> str:
     return text.getvalue()
 
 
-def contributing_page() -> str:
-    """CONTRIBUTING.md with a line per room between its marks, in the order of the import contract."""
+def rooms() -> list[str]:
+    """Every room, in the order of the import contract."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     (contract,) = project["tool"]["importlinter"]["contracts"]
-    names = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
-    lines = ["| room | what is in it |", "|---|---|", *(f"| `{_shown(name)}` | {_about(name)} |" for name in names)]
-    table = "\n".join(["<!-- rooms -->", *lines, "<!-- /rooms -->"])
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    return re.sub("<!-- rooms -->.*<!-- /rooms -->", lambda _: table, page, flags=re.DOTALL)
+    return [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+
+
+def rooms_table() -> str:
+    """A line per room."""
+    return "\n".join(
+        ["| room | what is in it |", "|---|---|", *(f"| `{_shown(name)}` | {_about(name)} |" for name in rooms())]
+    )
+
+
+def contributing_page() -> str:
+    """CONTRIBUTING.md with a line per room between its marks."""
+    return filled("CONTRIBUTING.md", {"rooms": rooms_table()})
+
+
+def architecture_page() -> str:
+    """The page of the architecture, with the same lines."""
+    return filled("docs/explanation/architecture.md", {"rooms": rooms_table()})
+
+
+def house_picture() -> str:
+    """The house: its rooms, each under those that may import it."""
+    from house import house
+
+    large = [(_shown(name), _about(name)) for name in rooms() if _source(name).name == "__init__.py"]
+    return house(large, [_shown(name) for name in rooms() if _source(name).name != "__init__.py"])
 
 
 def _source(name: str) -> Path:
@@ -140,28 +150,49 @@ def _about(name: str) -> str:
 PAGES = {
     "docs/reference/policies/index.md": policies_page,
     "docs/reference/rules/index.md": rules_page,
+    "docs/reference/designs/index.md": designs_page,
+    "docs/how-to/designs.md": design_files_page,
     "docs/how-to/characteristics.md": characteristics_page,
-    "docs/how-to/designs.md": designs_page,
     "docs/reference/commands.md": commands_page,
+    "docs/explanation/architecture.md": architecture_page,
+    "docs/pictures/house.svg": house_picture,
     "CONTRIBUTING.md": contributing_page,
 }
+# Folders in which every page is generated, but for index.md.
+WHOLE = (*(f"docs/reference/{kind.folder}" for kind in KINDS), "docs/reference/api")
+
+
+def pages() -> dict[str, str]:
+    """Every generated file by its path."""
+    return {**{name: write() for name, write in PAGES.items()}, **reference_pages(), **api_pages()}
+
+
+def left_over(known: Iterable[str]) -> list[str]:
+    """Pages of things that are no more."""
+    there = [path for folder in WHOLE for path in (ROOT / folder).glob("*.md") if path.name != "index.md"]
+    return sorted({str(path.relative_to(ROOT)) for path in there} - set(known))
 
 
 def main() -> int:
     """Write the pages; with --check only compare."""
-    stale = []
-    for name, write in PAGES.items():
-        path, page = ROOT / name, write()
-        if path.is_file() and path.read_text(encoding="utf-8") == page:
-            continue
-        stale.append(name)
-        if "--check" not in sys.argv:
-            path.write_text(page, encoding="utf-8")
-    if stale and "--check" in sys.argv:
-        print(f"stale: {', '.join(stale)}; run `make docs`")
+    check = "--check" in sys.argv
+    wanted = pages()
+    gone = left_over(wanted)
+    stale = [name for name, text in wanted.items() if not _is(ROOT / name, text)]
+    if check and (stale or gone):
+        print(f"stale: {', '.join([*stale, *gone])}; run `make docs`")
         return 1
-    print(f"docs: {'up to date' if not stale else 'wrote ' + ', '.join(stale)}")
+    for name in stale:
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / name).write_text(wanted[name], encoding="utf-8")
+    for name in gone:
+        (ROOT / name).unlink()
+    print(f"docs: {'up to date' if not stale + gone else 'wrote ' + ', '.join([*stale, *gone])}")
     return 0
+
+
+def _is(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":

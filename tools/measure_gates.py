@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safebandit import Instance, Result, instance_by_name, simulate
+from safebandit.pictures import GUIDE
 from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
 from safebandit.simulation.tail_index import LEAST, tail_index
@@ -122,7 +123,7 @@ def picture(sampled: Result, longer: Result) -> None:
         shares[f"b = {b}"] = Line(regret, 1.0 - (np.arange(len(regret)) + 0.5) / len(regret))
     draw_lines(right, shares)
     x = np.geomspace(ABOVE, 1e4, 50)
-    right.plot(x, 0.013 * (x / ABOVE) ** -1.0, color="0.6", linewidth=1, label="slope -1")
+    right.plot(x, 0.013 * (x / ABOVE) ** -1.0, color=GUIDE, linewidth=1, label="slope -1")
     right.set(
         xscale="log", yscale="log", xlim=(30, 1.2e4), xlabel="x", ylabel="P(regret > x)", title="tsbu, T = 100,000"
     )

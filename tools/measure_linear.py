@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from safebandit import Instance, Result, instance_by_name, simulate
+from safebandit.pictures import GUIDE
 from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
 
@@ -116,7 +117,7 @@ def picture(results: dict[str, Result]) -> None:
     times = np.array(HORIZONS, float)
     for axis, (name, result) in zip(axes, results.items(), strict=True):
         draw_lines(axis, {policy: Line(times, result.mean(policy)) for policy in EVERY})
-        axis.plot(times, 3 * np.sqrt(times), color="0.6", linewidth=1, linestyle="--", label="3 sqrt(T)")
+        axis.plot(times, 3 * np.sqrt(times), color=GUIDE, linewidth=1, linestyle="--", label="3 sqrt(T)")
         axis.set(xscale="log", yscale="log", xlabel="T", ylabel="regret", title=name)
         axis.set_ylim(50, 5e4)
     axes[0].legend(frameon=False, fontsize=7)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from safebandit import Instance, Result, instance_by_name, says_feasible, simulate, violations
+from safebandit.pictures import GUIDE
 from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
 
@@ -189,12 +190,12 @@ def picture(results: dict[int, Result]) -> None:
     over = np.array([np.mean(excess(results[horizon], name, horizon)) for horizon in HORIZONS])
     short[f"{name}: harms above alpha T"] = Line(times, over)
     draw_lines(left, lines)
-    left.plot(times, EXAMPLE.alpha * times, color="0.6", linewidth=1, linestyle="--", label="alpha T")
+    left.plot(times, EXAMPLE.alpha * times, color=GUIDE, linewidth=1, linestyle="--", label="alpha T")
     left.set(xscale="log", yscale="log", xlabel="T", ylabel="unsafe plays", title="(1/2, 0), (1, 1), alpha 1/2")
     left.set_ylim(5, 2e5)
     left.legend(frameon=False, fontsize=7)
     draw_lines(right, short)
-    right.plot(times, np.sqrt(times), color="0.6", linewidth=1, linestyle="--", label="sqrt(T)")
+    right.plot(times, np.sqrt(times), color=GUIDE, linewidth=1, linestyle="--", label="sqrt(T)")
     right.set(xscale="log", yscale="log", xlabel="T", ylabel="mean", title="on their own terms")
     right.set_ylim(20, 2e4)
     right.legend(frameon=False, fontsize=7)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safebandit.simulation.plots import COLOURS, MARKERS, new_figure, save
+from safebandit.pictures import COLOURS, INK, MARKERS, PAPER
+from safebandit.simulation.plots import new_figure, save
 from speed.kept import Run
 from speed.sweeps import BARE, Cell
 
@@ -42,8 +43,8 @@ def _panel(axis: Axes, cells: Sequence[Cell], place: Callable[[Cell], int]) -> N
         style = {"color": COLOURS[colour], "marker": MARKERS[(colour + 3 * turn) % len(MARKERS)], "markersize": 4}
         _line(axis, own, place, label=policy, linestyle="--" if turn else "-", linewidth=1.5, **style)
         cut = [cell for cell in own if cell.played < cell.horizon]
-        _line(axis, cut, place, linestyle="", **style, markerfacecolor="white", zorder=3)
-    _line(axis, [c for c in cells if c.policy == BARE], place, label=BARE, color="black", linestyle=":", linewidth=2.0)
+        _line(axis, cut, place, linestyle="", **style, markerfacecolor=PAPER, zorder=3)
+    _line(axis, [c for c in cells if c.policy == BARE], place, label=BARE, color=INK, linestyle=":", linewidth=2.0)
 
 
 def _line(axis: Axes, cells: Sequence[Cell], place: Callable[[Cell], int], **style: object) -> None:

@@ -26,10 +26,11 @@ def test_version():
     assert (done.returncode, done.stdout.strip()) == (0, f"safebandit {sb.__version__}")
 
 
-def test_without_a_command_the_help_is_shown(command):
+def test_without_a_command_it_says_where_to_begin(command):
     done = command()
     assert done.status == 0
-    assert "simulate" in done.out
+    for words in ("safebandit simulate --instance drug-trial", "design new", "trial new", "--help"):
+        assert words in done.out
     assert done.err == ""
 
 

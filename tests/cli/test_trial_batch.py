@@ -77,3 +77,28 @@ def test_a_column_that_would_mean_two_things_is_refused(desk, command):
     found = command("trial", "tell", "odd", "--file", "rows.csv")
     assert (found.status, found.err.count("\n")) == (2, 1)
     assert 'a number of this trial is named "reward"' in found.err
+
+
+def test_headings_are_read_however_they_are_typed(desk):
+    assert desk("ask", "\ufeff Unit \na\nb\n").status == 0
+    assert desk("tell", "UNIT, Reward ,rISK\na,1,0\n").out == "1 told\n"
+    assert "twice" in desk("tell", "unit,Unit\na,b\n").err
+
+
+def test_many_are_corrected_given_up_and_voided(desk, command):
+    desk("ask", "unit\na\nb\nc\nd\n")
+    desk("tell", "unit,reward,risk\na,1,0\nb,1,0\n")
+    why = ("--reason", "the lab was wrong")
+    changed = "unit,reward\na,0\nb,0\n"
+    assert desk("correct", changed, *why, "--preview").out == "2 would be corrected\n"
+    assert desk("correct", changed, *why).out == "2 corrected\n"
+    # Of rows of which one is refused none is written.
+    refused = desk("give-up", "unit\nc\na\n", *why)
+    assert (refused.status, "number 2" in refused.err) == (2, True)
+    assert desk("give-up", "unit\nc\n", *why).out == "1 given up\n"
+    assert desk("give-up", "unit\nc\n", *why).out == "0 given up, 1 known already\n"
+    assert desk("void", "unit\nd\n", *why).out == "1 voided\n"
+    kinds = [event["kind"] for event in json.loads(command("trial", "log", "knee", "--json").out)["events"]]
+    assert kinds[-6:] == ["told", "told", "corrected", "corrected", "given up", "voided"]
+    assert "got both" in command("trial", "void", "knee", "d", "--file", "rows.csv", *why).err
+    assert command("trial", "verify", "knee").status == 0

@@ -1,12 +1,10 @@
 """Comparisons of Beta posteriors: by SciPy on fine panels, by exact sums, by closed forms, and by draws."""
 
-from fractions import Fraction
-from math import comb
-
 import numpy as np
 import pytest
 
 from safebandit.core.posteriors import chance_alike, chances_best, chances_better
+from safebandit.studies.validation.posteriors import exactly_larger
 
 from . import posterior_truth as truth
 
@@ -53,16 +51,6 @@ def test_chances_are_right_at_the_edges_and_beside_narrow_ones(plays, ones):
     assert chances_best(plays, ones) == pytest.approx(truth.best(plays, ones), abs=CLOSE)
     for difference in (0.001, 0.01, 0.5):
         assert chance_alike(plays, ones, difference) == pytest.approx(truth.alike(plays, ones, difference), abs=CLOSE)
-
-
-def exactly_larger(one, other):
-    """P(X > Y) of two posteriors as a fraction: X is the s-th of so many uniform numbers, and Y the r-th of others;
-    among all of them in order, every mixture of the two kinds is as likely.
-    """
-    (n, s), (m, r) = one, other
-    # X is above Y where at least r + 1 of the others lie below it; X is number s + 1 of n + 1.
-    below = sum(comb(s + i, i) * comb(n - s + m + 1 - i, m + 1 - i) for i in range(r + 1, m + 2))
-    return Fraction(below, comb(n + m + 2, m + 1))
 
 
 @pytest.mark.parametrize(

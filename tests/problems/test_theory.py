@@ -20,16 +20,9 @@ def kl(p: float, q: float) -> float:
     return float(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
 
 
-def test_the_paper_prints_137_and_81():
-    bounds = bounds_of(sb.instance_by_name("drug-trial", 0.21))
-    assert math.floor(bounds.regret_slope) == 137
-    assert math.floor(bounds.unsafe_slope) == 81
-
-
-def test_at_019_theorem_1_is_not_the_printed_40_and_1500_but_theorem_4_is_near():
+def test_at_019_the_printed_40_and_1500_are_near_theorem_4():
+    """What the sums come to is a check of `safebandit validate`."""
     bounds = bounds_of(sb.instance_by_name("drug-trial", 0.19))
-    assert bounds.regret_slope == pytest.approx(28.2, abs=0.05)
-    assert bounds.unsafe_slope == pytest.approx(935.6, abs=0.05)
     assert bounds.tsbu_regret_slope == pytest.approx(40, rel=0.1)
     assert bounds.tsbu_unsafe_slope == pytest.approx(1_500, rel=0.1)
 

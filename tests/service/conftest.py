@@ -53,10 +53,10 @@ PLAIN = Network()
 
 @contextlib.contextmanager
 def serving(
-    database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, viewer_delay=0, network=PLAIN
+    database, rates: RateLimits = WIDE, limits: ConnectionLimits | None = None, *, network=PLAIN, **options
 ):  # fmt: skip
-    """Serve a database from this process."""
-    app = create_app(str(database), rates=rates, viewer_delay=viewer_delay)
+    """Serve a database from this process; `options` are those of the application."""
+    app = create_app(str(database), rates=rates, **options)
     listener = socket.create_server(("127.0.0.1", 0))
     server = make_server(app, limits or ConnectionLimits(), network)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

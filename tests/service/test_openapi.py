@@ -35,7 +35,10 @@ def schema(document):
 @pytest.fixture(scope="module")
 def crowded(served):
     """A service with a trial in which something has happened already."""
-    path = served.create("knee-pain")
+    # A person's: paths that need one are to be met, too.
+    person, _ = served.app.state.people.invite("Ada", given={"default": "admin", "*": "admin"}, actor="tests")
+    served.keys["person"] = served.app.state.keys.create("Ada's", {}, person=person.id)[1]
+    path = served.create("knee-pain", second_person=["correct", "unseal"])
     for unit in ("patient 17", "1", "2"):
         served.post(f"{path}/units", {"unit": unit})
     served.post(f"{path}/outcomes", {"unit": "1", "reward": 1, "risk": 0})
@@ -55,7 +58,7 @@ def test_requests_made_from_the_document(reading, schema, crowded, subtests):
     from schemathesis.pytest.lazy import get_all_tests
     from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-    headers = {"Authorization": f"Bearer {crowded.keys['admin']}"}
+    headers = {"Authorization": f"Bearer {crowded.keys['person']}"}
     # Beyond a schema: which units, policies and arms there are, that names differ, that text has no control characters.
     options = {"headers": headers, "timeout": SECONDS, "excluded_checks": [positive_data_acceptance]}
 
@@ -96,6 +99,11 @@ def test_what_is_sent_has_examples(document):
         "Amendment",
         "StatusChange",
         "NewKey",
+        "NewProject",
+        "NewPerson",
+        "GivenRoles",
+        "Rotation",
+        "Proposal",
     ):
         properties = document["components"]["schemas"][name]["properties"]
         assert any(value.get("examples") for value in properties.values()), name

@@ -83,6 +83,56 @@ def test_a_wrong_configuration_is_refused_in_one_line(started, tmp_path, text, m
     assert message in done.err
 
 
+def test_the_identity_provider_in_the_file_and_before_it(started, tmp_path):
+    (tmp_path / "secret").write_text("s\n")
+    file = tmp_path / "serve.toml"
+    file.write_text(
+        f"""session-hours = 8
+[oidc]
+issuer = "https://login.example.org"
+client-id = "trials"
+client-secret-file = "{tmp_path / "secret"}"
+[oidc.groups]
+desk = "oncology=operator"
+board = "oncology=viewer, installation"
+"""
+    )
+    _, (_, _, options) = started("--config", str(file), "--oidc-client-id", "other", "--oidc-label", "Example")
+    found = options.identity
+    assert (found.issuer, found.client_id, found.secret, found.label) == (
+        "https://login.example.org", "other", "s", "Example",
+    )  # fmt: skip
+    assert found.groups == (
+        ("desk", {"oncology": "operator"}), ("board", {"oncology": "viewer", "*": "admin"}),
+    )  # fmt: skip
+    assert (options.sessions.hours, options.sessions.idle_minutes) == (8.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--oidc-issuer", "https://a.example.org"), "give --oidc-client-id, too"),
+        (("--oidc-client-id", "a"), "give --oidc-issuer, too"),
+        (("--oidc-issuer", "http://a.example.org", "--oidc-client-id", "a"), "must be an https address"),
+        (("--oidc-issuer", "login", "--oidc-client-id", "a"), "must be an address such as"),
+        (
+            ("--oidc-issuer", "https://a.org", "--oidc-client-id", "a", "--oidc-groups", "desk"),
+            "--oidc-groups are like",
+        ),
+        (("--oidc-issuer", "https://a.org", "--oidc-client-id", "a", "--oidc-groups", "desk: root"), "names no role"),
+        (("--oidc-issuer", "https://a.org", "--oidc-client-id", "a", "--oidc-scopes", "email"), 'must have "openid"'),
+        (
+            ("--oidc-issuer", "https://a.org", "--oidc-client-id", "a", "--oidc-client-secret-file", "/no/such/file"),
+            "the client secret cannot be read",
+        ),
+    ],
+)
+def test_a_wrong_identity_provider_is_refused_in_one_line(started, flags, message):
+    done, _ = started(*flags)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert message in done.err
+
+
 def test_a_configuration_that_is_not_there_is_refused(started, tmp_path):
     done, _ = started("--config", str(tmp_path / "none.toml"))
     assert (done.status, done.err.count("\n")) == (2, 1)

@@ -14,6 +14,7 @@ from matplotlib import pyplot as plt
 
 from safebandit import Instance, Result, Study, extend, instance_by_name, rerun, simulate
 from safebandit.errors import ResultError, SimulationError
+from safebandit.pictures import INK
 from safebandit.simulation import execution as module
 from safebandit.simulation import plots
 from safebandit.simulation.sketches import ACCURACY
@@ -321,7 +322,7 @@ def test_boxes_have_a_panel_for_every_risk():
     assert len(figure.axes) == 4
     for j, axis in enumerate(figure.axes[2:]):
         black = {
-            float(y[0]) for line in axis.get_lines() if line.get_color() == "black" and len(y := line.get_ydata()) == 2
+            float(y[0]) for line in axis.get_lines() if line.get_color() == INK and len(y := line.get_ydata()) == 2
         }
         for policy in summary.policies:
             # Counts below 1,024 lose nothing.

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import safebandit as sb
+from safebandit.errors import TrialError
 from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.analysis import units
 from safebandit.trials.analysis.units import from_csv, from_record, from_trial, read_control, read_units
@@ -119,3 +120,12 @@ def test_chances_that_were_estimated_are_told_from_exact_ones():
     chances, exact = units._read_chances(asked, ["a", "b"], 3)
     assert exact.tolist() == [True, True, False]
     np.testing.assert_array_equal(chances, [[0.25, np.nan]] * 3)
+
+
+def test_arms_named_none_or_na_come_back_from_a_file(tmp_path):
+    file = tmp_path / "units.csv"
+    file.write_text(" Arm,Risk,REWARD\nNone,0,1\nNA,1,0\nnan,0,1\n")
+    assert from_csv(file).arms == ("None", "NA", "nan")
+    file.write_text("arm,risk\nNone,0\n ,1\n")
+    with pytest.raises(TrialError, match="every unit needs an arm"):
+        from_csv(file)

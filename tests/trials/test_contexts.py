@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import safebandit as sb
-from safebandit.errors import ConflictError, SimulationError, TrialError
+from safebandit.errors import ConflictError, InstanceError, SimulationError, TrialError
 from safebandit.trials import state as trial_state
 from safebandit.trials.drafts import ask as decide
 from safebandit.trials.events import canonical, seal
@@ -259,3 +259,11 @@ def test_an_allocator_is_not_asked_without_the_context_that_it_goes_by():
     for ask in (allocator.decide, allocator.explain, allocator.consider, lambda t: allocator.chances(t, 1)):
         with refused("this policy goes by the unit's context of 2 numbers, got none", TrialError):
             ask(1)
+
+
+@pytest.mark.parametrize("value", [1e200, -1e7])
+def test_features_of_absurd_size_are_refused_at_the_door(value):
+    with pytest.raises(TrialError, match=r'features must lie within 1e\+06 of 0, got .* of "b"'):
+        Settings.read(["a", "b"], 0.2, policy="linear", features=[[1, 0], [1, value]])
+    with pytest.raises(InstanceError, match="features must lie within"):
+        sb.Instance.linear(features=[[1, 0], [1, value]], reward=[0.1, 0], risk=[0.1, 0], alpha=0.3)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated, Any
 
 import typer
 
+from safebandit.cli.alert import alert_app
 from safebandit.cli.arena import arena
 from safebandit.cli.bounds import bounds
 from safebandit.cli.catalogue import instances, policies, rules
@@ -18,17 +20,31 @@ from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.identify import identify
 from safebandit.cli.key import key
 from safebandit.cli.paper import paper
+from safebandit.cli.person import person_app
 from safebandit.cli.project import project_app
 from safebandit.cli.recommend import recommend
 from safebandit.cli.results import extend, rerun, show
 from safebandit.cli.serve import serve
 from safebandit.cli.simulate import simulate
 from safebandit.cli.trial import trial_app
+from safebandit.cli.validate import validate
 from safebandit.errors import DamagedError, SafebanditError
 from safebandit.version import __version__
+from safebandit.waits import WAITS
 
 # Exit statuses: a request that cannot be done, and a database whose bytes are not those that were written.
 MISTAKE, DAMAGED = 2, 4
+
+BEGIN = f"""safebandit {__version__}: adaptive experiments that keep every choice safe.
+
+Where to begin:
+  safebandit simulate --instance drug-trial --alpha .21    compare policies on five doses of a drug, some seconds
+  safebandit design new dose.toml --kind dose-finding      a commented design; then: safebandit design run dose.toml
+  safebandit trial new knee --arms low,high --alpha .2     a live trial; then: safebandit trial ask knee "patient 1"
+                                                           (needs more packages: pip install "safebandit[live]")
+
+All commands: safebandit --help. Names in your shell, by Tab: safebandit --install-completion.
+Is this installation right? safebandit validate"""
 
 UsageMistake: Any = next(base for base in UsageError.__mro__ if base.__name__ == "ClickException")
 
@@ -41,12 +57,15 @@ app = typer.Typer(
 )
 for command in (
     simulate, show, extend, rerun, recommend, identify, doses, bounds, paper, arena, policies, rules, instances, serve,
+    validate,
 ):  # fmt: skip
     app.command(cls=Command)(command)
 app.add_typer(design_app, name="design")
 app.add_typer(trial_app, name="trial")
 app.add_typer(project_app)
+app.add_typer(person_app)
 app.add_typer(key)
+app.add_typer(alert_app)
 app.add_typer(db_app)
 
 
@@ -70,8 +89,13 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown by its number.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if "--json" not in sys.argv:
+        WAITS.announce(lambda line: typer.echo(line, err=True))
+    if not sys.argv[1:] and not os.environ.get("_SAFEBANDIT_COMPLETE"):
+        typer.echo(BEGIN)
+        sys.exit(0)
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="safebandit")
+        status = app(sys.argv[1:], standalone_mode=False, prog_name="safebandit")
     except SafebanditError as mistake:
         _fail(f"{type(mistake).__name__}: {mistake}", DAMAGED if isinstance(mistake, DamagedError) else MISTAKE)
     except UsageMistake as mistake:

@@ -83,7 +83,10 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     "design tune": (*_OF_TEXTS, _ONE_DESIGN),
     # A design says them.
     "trial new": (
-        Without(("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units"), ("design",)),
+        Without(
+            ("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units", "second_person"),
+            ("design",),
+        ),
     ),
     "trial ask": (Without(("context",), ("file",)), Needs(("each",), (("file",),))),
     "trial tell": (
@@ -91,7 +94,7 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         Needs(("each", "preview"), (("file",),)),
         Without(("each",), ("preview",)),
     ),
-    "trial amend": (Without(("alpha", "policy", "pending_cap", "ids", "add"), ("design",)),),
+    "trial amend": (Without(("alpha", "policy", "pending_cap", "ids", "add", "second_person"), ("design",)),),
     "trial rehearse": (
         *_SOURCES,
         _OF_MEANS,

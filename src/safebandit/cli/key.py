@@ -24,6 +24,9 @@ def new(
             "knee=viewer (repeated); installation: its admin.  [default: operator]"
         ),
     ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Whose key it is, by their id; without --role it has all of their roles.")
+    ] = None,
     days: Annotated[float | None, typer.Option(help="Days until it expires; never, if not given.")] = None,
     db: Database = DATABASE,
     actor: Actor = None,
@@ -32,7 +35,9 @@ def new(
     with _keys(db, create=True) as keys:
         from safebandit.service.roles import parse_roles
 
-        made, text = keys.create(name, parse_roles(role or ["operator"]), days=days, actor=actor)
+        made, text = keys.create(
+            name, parse_roles(role or ([] if person else ["operator"])), person=person, days=days, actor=actor
+        )
     until = f", until {made.expires}" if made.expires else ""
     typer.echo(f'key {made.id} for "{made.name}" ({made.role}{until}), shown once:', err=True)
     typer.echo(text)

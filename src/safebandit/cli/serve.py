@@ -24,13 +24,22 @@ def _read_config(context: typer.Context, file: Path | None) -> Path | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise RecordError(f'the configuration "{file}" is not a TOML file: {problem}') from None
     known = {each.opts[0].removeprefix("--"): each for each in context.command.params if each.name not in _NOT_IN_FILE}
-    for key, value in found.items():
+    for key, value in _flat(found).items():
         if key not in known:
             raise RecordError(f'the configuration "{file}" has an unknown setting "{key}"; {suggest(key, known)}')
         if not isinstance(value, str | int | float) or isinstance(value, bool):
             raise RecordError(f"{key} in {file} must be a text or a number, got {value!r}")
-    context.default_map = {str(known[key].name): value for key, value in found.items()}
+    context.default_map = {str(known[key].name): value for key, value in _flat(found).items()}
     return file
+
+
+def _flat(found: dict[str, Any]) -> dict[str, Any]:
+    """Settings in a table by the names of their flags, `[oidc] issuer` as oidc-issuer; its groups as one text."""
+    flat = {key: value for key, value in found.items() if key != "oidc" or not isinstance(value, dict)}
+    for key, value in found["oidc"].items() if isinstance(found.get("oidc"), dict) else ():
+        listed = isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+        flat[f"oidc-{key}"] = "; ".join(f"{name}: {roles}" for name, roles in value.items()) if listed else value
+    return flat
 
 
 _NOT_IN_FILE = ("config", "help")
@@ -82,6 +91,44 @@ def serve(
     viewer_delay: Annotated[
         int, _setting("VIEWER_DELAY", "Units that viewers see sums late, at least; 0: at once.", min=0, max=1_000_000)
     ] = 0,
+    session_hours: Annotated[
+        float, _setting("SESSION_HOURS", "Hours after which a browser is signed out.", min=0.01, max=8760)
+    ] = 12.0,
+    session_idle_minutes: Annotated[
+        float,
+        _setting("SESSION_IDLE_MINUTES", "Minutes after which a browser that is not used is signed out.", min=1),
+    ] = 60.0,
+    oidc_issuer: Annotated[
+        str | None, _setting("OIDC_ISSUER", "The identity provider that people sign in by, by its issuer (https).")
+    ] = None,
+    oidc_client_id: Annotated[str | None, _setting("OIDC_CLIENT_ID", "What the provider calls this service.")] = None,
+    oidc_client_secret_file: Annotated[
+        Path | None, _setting("OIDC_CLIENT_SECRET_FILE", "A file with the secret that the provider gave this service.")
+    ] = None,
+    oidc_scopes: Annotated[str, _setting("OIDC_SCOPES", "What the provider is asked for.")] = "openid email profile",
+    oidc_groups: Annotated[
+        str, _setting("OIDC_GROUPS", 'Roles by group: "desk: oncology=operator; board: oncology=viewer".')
+    ] = "",
+    oidc_groups_claim: Annotated[
+        str, _setting("OIDC_GROUPS_CLAIM", "The claim that has a person's groups.")
+    ] = "groups",
+    oidc_address: Annotated[
+        str | None, _setting("OIDC_ADDRESS", "This service's address for browsers.  [default: what they ask for]")
+    ] = None,
+    oidc_label: Annotated[str, _setting("OIDC_LABEL", "What the page calls the provider.")] = "your organisation",
+    smtp_host: Annotated[str | None, _setting("SMTP_HOST", "The mail server that alerts are sent by.")] = None,
+    smtp_port: Annotated[
+        int | None,
+        _setting("SMTP_PORT", "Its port; 587, 465 or 25, by the security.", min=1, max=65535),
+    ] = None,
+    smtp_security: Annotated[
+        str, _setting("SMTP_SECURITY", "starttls, tls, or none for a mail server on this machine.")
+    ] = "starttls",
+    smtp_from: Annotated[str | None, _setting("SMTP_FROM", "The address that e-mail comes from.")] = None,
+    smtp_user: Annotated[str | None, _setting("SMTP_USER", "The user that the mail server knows.")] = None,
+    smtp_password_file: Annotated[
+        Path | None, _setting("SMTP_PASSWORD_FILE", "A file with the password of that user.")
+    ] = None,
     key_file: Annotated[
         Path | None,
         _setting("KEY_FILE", "A new file for the first key, instead of stdout; only its owner can read it."),
@@ -93,8 +140,11 @@ def serve(
     are answered. A flag counts before an environment variable, and that before the configuration file.
     """
     with live_packages("serve"):
+        from safebandit.service.alerts.mail import MailServer
+        from safebandit.service.keys import SessionLimits
         from safebandit.service.limits import ConnectionLimits
         from safebandit.service.network import Network
+        from safebandit.service.oidc.settings import OidcSettings
         from safebandit.service.rates import RateLimits
         from safebandit.service.run import Options, Place
         from safebandit.service.run import serve as run
@@ -107,7 +157,21 @@ def serve(
         answer_seconds=answer_seconds,
     )
     network = Network.read(certificate=certificate, certificate_key=certificate_key, proxies=proxies)
-    options = Options(RateLimits(rate=rate, burst=burst), limits, viewer_delay, network, pool)
+    identity = OidcSettings.read(
+        issuer=oidc_issuer, client_id=oidc_client_id, client_secret_file=oidc_client_secret_file, scopes=oidc_scopes,
+        groups=oidc_groups, groups_claim=oidc_groups_claim, address=oidc_address, label=oidc_label,
+    )  # fmt: skip
+    sessions = SessionLimits(session_hours, session_idle_minutes)
+    rates = RateLimits(rate=rate, burst=burst)
+    mail = MailServer.read(
+        host=smtp_host,
+        port=smtp_port,
+        security=smtp_security,
+        sender=smtp_from,
+        user=smtp_user,
+        password_file=smtp_password_file,
+    )
+    options = Options(rates, limits, viewer_delay, network, pool, mail, sessions, identity)
     status = run(Place(db, host, port, key_file), workers=workers, options=options, say=_say)
     if status:
         raise typer.Exit(status)

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from safebandit.files import written_whole
@@ -56,15 +64,7 @@ def progress_bar() -> Iterator[Tell]:
     if not screen.is_terminal:
         yield _lines()
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("simulating", total=None)
+    with bar_of("simulating") as (bar, task):
 
         def tell(step: Step) -> None:
             word, size = ("million", 1e6) if step.total >= FEW_ROUNDS else ("thousand", 1e3)
@@ -74,6 +74,20 @@ def progress_bar() -> Iterator[Tell]:
             )  # fmt: skip
 
         yield tell
+
+
+@contextlib.contextmanager
+def bar_of(what: str) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar on stderr, and the task that moves it."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        yield bar, bar.add_task(what, total=None)
 
 
 def _lines() -> Tell:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli import trial_analyse, trial_audit, trial_show, trial_weighted
+from safebandit.cli import trial_analyse, trial_audit, trial_second, trial_show, trial_weighted
 from safebandit.cli.completion import complete_policy
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
@@ -29,7 +29,8 @@ from safebandit.cli.live import (
 )
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
-from safebandit.cli.trial_batch import Each, File, ask_file, one_of, tell_file
+from safebandit.cli.trial_batch import Each, File, Preview, ask_file, change_file, one_of
+from safebandit.cli.trial_second import Propose
 from safebandit.errors import TrialError
 
 Unit = Annotated[str, typer.Argument(help="The unit's id, any text of yours: it is the same unit whenever it is used.")]
@@ -88,12 +89,16 @@ def new(
         str | None,
         typer.Option(help="Features of the arms: a .csv file with an arm's name and numbers in a row, or 1,0;1,2."),
     ] = None,
+    second_person: Annotated[
+        str, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal.")
+    ] = "",
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
 ) -> None:
     """Create a trial; the database too, if it does not exist."""
     with live_packages("trial"):
+        import safebandit.trials.record.ledger  # noqa: F401  before anything is compiled for nothing
         from safebandit.trials.concealment import concealed_settings
         from safebandit.trials.engine import warm_up
         from safebandit.trials.settings import read_settings
@@ -105,7 +110,7 @@ def new(
         design=None if design is None else read_design_flag(design, arms is not None),
         risks=None if risks is None else names(risks), policy=policy, seed=seed, pending_cap=pending_cap, delay=delay,
         lost=lost, title=title, ids=ids, units=units, context=context or None,
-        features=None if features is None else read_features(features),
+        features=None if features is None else read_features(features), second_person=_listed(second_person),
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -166,9 +171,7 @@ def tell(
     risk: Risk = None,
     file: File = None,
     each: Each = False,
-    preview: Annotated[
-        bool, typer.Option("--preview", help="Say what would change, and write nothing; with --file.")
-    ] = False,
+    preview: Preview = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -180,7 +183,7 @@ def tell(
     """
     one_of(unit, file)
     if unit is None or file is not None:
-        return tell_file(name, Path(str(file)), each=each, preview=preview, db=db, actor=actor, json=json)
+        return change_file(name, "tell", Path(str(file)), each=each, preview=preview, db=db, actor=actor, json=json)
     risks = read_risk(risk)
     _write(db, actor, json, "told", lambda ledger, who: ledger.tell(name, unit, reward=reward, risk=risks, actor=who))
     return 0
@@ -188,31 +191,80 @@ def tell(
 
 def correct(
     name: Name,
-    unit: Unit,
     reason: Reason,
+    unit: OneUnit = None,
     reward: Reward = None,
     risk: Risk = None,
+    file: File = None,
+    each: Each = False,
+    preview: Preview = False,
+    propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
-) -> None:
-    """Put another outcome in the place of one that was told; decisions made before stand."""
+) -> int:
+    """Put another outcome in the place of one that was told; decisions made before stand.
+
+    With --file of many, in one step: columns as for `tell`, and one reason for all.
+    """
+    one_of(unit, file)
+    if propose and file is not None:
+        raise TrialError("--propose is for one unit; leave --file out")
+    if unit is None or file is not None:
+        many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
+        return change_file(name, "correct", Path(str(file)), **many, db=db, actor=actor, json=json)
     told = {"reward": reward, "risk": read_risk(risk), "reason": reason}
+    if propose:
+        trial_second.propose(db, actor, json, name, "correct", id=unit, **told)
+        return 0
     _write(db, actor, json, "corrected", lambda ledger, who: ledger.correct(name, unit, **told, actor=who))
+    return 0
 
 
 def give_up(
-    name: Name, unit: Unit, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
-) -> None:
-    """No longer wait for a unit's outcome; its unknown risk counts as the trial's rule says."""
+    name: Name,
+    reason: Reason,
+    unit: OneUnit = None,
+    file: File = None,
+    each: Each = False,
+    preview: Preview = False,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> int:
+    """No longer wait for a unit's outcome; its unknown risk counts as the trial's rule says.
+
+    With --file for those of many, in one step: a column unit.
+    """
+    one_of(unit, file)
+    if unit is None or file is not None:
+        many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
+        return change_file(name, "give_up", Path(str(file)), **many, db=db, actor=actor, json=json)
     _write(db, actor, json, "given up", lambda ledger, who: ledger.give_up(name, unit, reason=reason, actor=who))
+    return 0
 
 
 def void(
-    name: Name, unit: Unit, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
-) -> None:
-    """Count a unit that never got its arm, such as a typing error, as nothing; its id cannot be used again."""
+    name: Name,
+    reason: Reason,
+    unit: OneUnit = None,
+    file: File = None,
+    each: Each = False,
+    preview: Preview = False,
+    db: Database = DATABASE,
+    actor: Actor = None,
+    json: Json = False,
+) -> int:
+    """Count a unit that never got its arm, such as a typing error, as nothing; its id cannot be used again.
+
+    With --file many, in one step: a column unit.
+    """
+    one_of(unit, file)
+    if unit is None or file is not None:
+        many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
+        return change_file(name, "void", Path(str(file)), **many, db=db, actor=actor, json=json)
     _write(db, actor, json, "voided", lambda ledger, who: ledger.void(name, unit, reason=reason, actor=who))
+    return 0
 
 
 def amend(
@@ -231,6 +283,10 @@ def amend(
     design: Annotated[
         str | None, typer.Option(help="A design file (.toml), in the place of the trial's design.")
     ] = None,
+    second_person: Annotated[
+        str | None, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal; empty: nothing.")
+    ] = None,
+    propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -244,7 +300,11 @@ def amend(
         "pending_cap": pending_cap,
         "ids": ids,
         "design": None if design is None else read_design_flag(design),
+        "second_person": None if second_person is None else _listed(second_person),
     }
+    if propose:
+        trial_second.propose(db, actor, json, name, "amend", reason=reason, **changes)
+        return
     _write(db, actor, json, "amended", lambda ledger, who: ledger.amend(name, reason=reason, actor=who, **changes))
 
 
@@ -265,6 +325,10 @@ def close(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = No
 
 def _set_status(name: str, change: str, past: str, reason: str, db: str, actor: str | None, json: bool) -> None:
     _write(db, actor, json, past, lambda ledger, who: ledger.set_status(name, change, reason=reason, actor=who))
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _write(db: str, actor: str | None, json: bool, past: str, request: Any) -> None:
@@ -289,6 +353,7 @@ def options(context: typer.Context) -> None:
 
 for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume, close,
+    trial_second.unseal, trial_second.proposals, trial_second.approve, trial_second.decline,
     trial_show.trials, trial_analyse.analyse, trial_weighted.weighted, trial_weighted.what_if,
     trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip

@@ -23,7 +23,7 @@ from safebandit.cli.live import (
     print_plain,
     read_events,
 )
-from safebandit.errors import TrialError
+from safebandit.errors import SafebanditError, TrialError
 
 Whole = Annotated[str | None, typer.Argument(help="The trial; without one, the database's own log of trials and keys.")]
 
@@ -40,6 +40,7 @@ def log(
     with live_packages("trial"):
         from safebandit.trials.concealment import show_event
         from safebandit.trials.descriptions import KINDS, REGISTERED, describe, describe_registered
+        from safebandit.trials.second_person import is_told
     known = KINDS if name is not None else REGISTERED
     if kind is not None and kind not in known:
         raise TrialError(f"--kind must be one of {', '.join(known)}, got {kind!r}")
@@ -50,7 +51,7 @@ def log(
         found = list(itertools.islice(wanted, limit + 1))
     shown = found[:limit]
     if json:
-        told = state is None or state.status == "closed"
+        told = state is None or is_told(state.status, state.unsealed)
         listed = [show_event(event, closed=told) for event in shown]
         print_document({"trial": name, "events": listed, "more": len(found) > limit})
         return
@@ -83,6 +84,8 @@ def verify(
             else:
                 whole = verify_database(ledger, expected=expect)
                 each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
+        for failed in (one for one in each.values() if not one.holds):
+            _tell(ledger, failed.trial, str(failed.problem))
     found = [*([] if whole is None else [whole]), *each.values()]
     holds = all(one.holds for one in found)
     if json:
@@ -92,6 +95,16 @@ def verify(
         for one in found:
             typer.echo(_said(one) if name is not None else f"{one.trial}: {_said(one)}")
     return 0 if holds else 1
+
+
+def _tell(ledger: Any, trial: str, problem: str) -> None:
+    """Have alerts tell of it, where something can be written."""
+    from safebandit.service.alerts.courier import tell_failed_verification
+
+    try:
+        tell_failed_verification(ledger.engine, trial, problem)
+    except SafebanditError as refusal:
+        typer.echo(f"no alert was sent: {refusal}", err=True)
 
 
 def _said(found: Any) -> str:

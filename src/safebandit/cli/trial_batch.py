@@ -1,4 +1,4 @@
-"""`safebandit trial ask` and `tell` with a file: many units at once, all of them or each that can be."""
+"""`safebandit trial ask`, `tell`, `correct`, `give-up` and `void` with a file: many units, all or each that can be."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ Each = Annotated[
     bool, typer.Option("--each", help="Write each row that can be, though others are refused; otherwise all or none.")
 ]
 
+Preview = Annotated[bool, typer.Option("--preview", help="Say what would change, and write nothing; with --file.")]
+
 
 def one_of(unit: str | None, file: Path | None) -> None:
     """Refuse neither a unit nor a file, and both."""
@@ -30,11 +32,11 @@ def one_of(unit: str | None, file: Path | None) -> None:
 
 def ask_file(name: str, file: Path, *, each: bool, db: str, actor: str | None, json: bool) -> int:
     """Give every unit of a file its arm; a table of unit, arm and why on stdout."""
-    from safebandit.trials.batch_files import read_askings
+    from safebandit.trials.batch_files import read_askings, read_text
 
     who = checked_actor(actor)
     with open_ledger(db) as ledger:
-        asked = read_askings(file, ledger.state(name).settings)
+        asked = read_askings(read_text(file, str(file)), ledger.state(name).settings, str(file))
         answers = ledger.batch(name, "ask", asked, whole=not each, actor=who)
     refused, given = _split(answers)
     if json:
@@ -48,17 +50,32 @@ def ask_file(name: str, file: Path, *, each: bool, db: str, actor: str | None, j
     return REFUSED if refused else NO_ARM if any(answer.arm is None for _, answer in given) else 0
 
 
-def tell_file(
-    name: str, file: Path, *, each: bool, preview: bool, db: str, actor: str | None, json: bool
-) -> int:  # fmt: skip
-    """Tell what happened to every unit of a file; or only say what would change."""
-    from safebandit.trials.batch_files import read_outcomes
+# What is said of what was done.
+DONE = {"tell": "told", "correct": "corrected", "give_up": "given up", "void": "voided"}
+
+
+def change_file(
+    name: str,
+    kind: str,
+    file: Path,
+    *,
+    reason: str = "",
+    each: bool,
+    preview: bool,
+    db: str,
+    actor: str | None,
+    json: bool,
+) -> int:
+    """Tell, correct, give up or void every unit of a file; or only say what would change."""
+    from safebandit.trials.batch_files import read_outcomes, read_text, read_units
 
     who = checked_actor(actor)
     with open_ledger(db) as ledger:
-        told = read_outcomes(file, ledger.state(name).settings)
+        text, settings, named = read_text(file, str(file)), ledger.state(name).settings, str(file)
+        rows = read_outcomes(text, settings, named) if kind in ("tell", "correct") else read_units(text, named)
+        wanted = [{**row, "reason": reason} for row in rows] if kind != "tell" else rows
         # Of a preview every refusal is told, not the first.
-        answers = ledger.batch(name, "tell", told, whole=not (each or preview), write=not preview, actor=who)
+        answers = ledger.batch(name, kind, wanted, whole=not (each or preview), write=not preview, actor=who)
     refused, taken = _split(answers)
     new = sum(answer.new for _, answer in taken)
     if json:
@@ -67,7 +84,7 @@ def tell_file(
     else:
         would = " would be" if preview else ""
         known = f", {len(taken) - new} known already" if len(taken) > new else ""
-        typer.echo(f"{new}{would} told{known}" + (f", {len(refused)} refused" if refused else ""))
+        typer.echo(f"{new}{would} {DONE[kind]}{known}" + (f", {len(refused)} refused" if refused else ""))
         _say_refused(refused)
     return REFUSED if refused else 0
 

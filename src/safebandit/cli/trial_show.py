@@ -107,8 +107,9 @@ def explain(
             event, voided_at = _decision(ledger, name, unit)
         if json:
             from safebandit.trials.concealment import show_event
+            from safebandit.trials.second_person import is_told
 
-            print_document(show_event(event, closed=state.status == "closed"))
+            print_document(show_event(event, closed=is_told(state.status, state.unsealed)))
         else:
             _print_decision(event, state.settings)
             if voided_at is not None:

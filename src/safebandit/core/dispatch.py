@@ -32,11 +32,13 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 import numba
 import platformdirs
 from numba import types
+from numba.core import event
 from numba.extending import overload, register_jitable
 
 from safebandit.core.parts import PartCompiler
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
+from safebandit.waits import WAITS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -135,6 +137,22 @@ def _no_collector() -> Iterator[None]:
 
 
 DOOR = _Door()
+
+
+class _Compiling(event.Listener):
+    """Numba says when it compiles, and whoever waits is told."""
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        """Something begins to be compiled; what was kept on disk is not."""
+        WAITS.compiling()
+
+    def on_end(self, event: Any) -> None:  # noqa: ARG002
+        """It is compiled."""
+        WAITS.compiled()
+
+
+_listen: Any = event.register
+_listen("numba:compile", _Compiling())
 
 
 def _behind_door(dispatcher: Any) -> Any:

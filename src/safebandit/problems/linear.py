@@ -48,6 +48,10 @@ def linear(features: Any, reward: Any, risk: Any, contexts: Any = None, link: An
     return _law(of_arms, read, link == "logistic"), means[0], means[1:], plain
 
 
+# Of larger numbers the squares drown all others, and no arm's index can be computed.
+LARGEST_FEATURE = 1e6
+
+
 def read_features(given: Any) -> Numbers:
     """A row of finite numbers for every arm, all of the same length."""
     rule = "features must be a row of numbers for every arm, all of the same length"
@@ -60,6 +64,11 @@ def read_features(given: Any) -> Numbers:
         arms = np.array(given, float)
     except (TypeError, ValueError):
         raise InstanceError(f"{rule}, got {given!r}") from None
+    if (np.abs(arms) > LARGEST_FEATURE).any():
+        k = int(np.flatnonzero((np.abs(arms) > LARGEST_FEATURE).any(axis=1))[0])
+        raise InstanceError(
+            f"features must lie within {LARGEST_FEATURE:g} of 0, got {arms[k].tolist()} of arm {k}; take another unit"
+        )
     if not np.isfinite(arms).all():
         k = int(np.flatnonzero(~np.isfinite(arms).all(axis=1))[0])
         raise InstanceError(f"features must be finite, got {arms[k].tolist()} of arm {k}")

@@ -11,14 +11,21 @@ from fastapi.staticfiles import StaticFiles
 
 from safebandit.service import refusals
 from safebandit.service.access import most_bytes
-from safebandit.service.api import batches, keyring, probes, reading, writing
+from safebandit.service.alerts.courier import Courier, Pace
+from safebandit.service.alerts.mail import MailServer
+from safebandit.service.alerts.outbox import Outbox
+from safebandit.service.alerts.rules import Alerts
+from safebandit.service.api import alerting, batches, keyring, members, probes, proposals, reading, writing
 from safebandit.service.api.quick import QuickPaths
 from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
-from safebandit.service.keys import Keys
+from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.metrics import Metrics
+from safebandit.service.oidc.provider import Provider
+from safebandit.service.oidc.settings import OidcSettings
 from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
+from safebandit.service.people import People
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
@@ -28,11 +35,21 @@ from safebandit.version import __version__
 
 
 def create_app(
-    database: str, *, rates: RateLimits | None = None, viewer_delay: int = 0, pool: int = POOL
-) -> FastAPI:  # fmt: skip
+    database: str,
+    *,
+    rates: RateLimits | None = None,
+    viewer_delay: int = 0,
+    pool: int = POOL,
+    mail: MailServer | None = None,
+    pace: Pace | None = None,
+    sessions: SessionLimits | None = None,
+    identity: OidcSettings | None = None,
+) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
-    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL.
+    Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL; alerts are
+    sent by e-mail where there is a `mail` server, at this `pace`. People sign in by the provider `identity`, if there
+    is one, and stay so within the limits of `sessions`.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
@@ -40,18 +57,24 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Ledger(database, pool=pool) as ledger:
-            app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger), Scribe(ledger)
+            app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger, sessions), Scribe(ledger)
+            app.state.people = People(ledger, app.state.keys)
             app.state.delivery = Delivery(asyncio.get_running_loop())
+            app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
             app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)
-            app.state.verifications = Verifications(ledger, app.state.long_work)
+            app.state.alerts, app.state.outbox = Alerts(ledger), Outbox(ledger.engine)
+            courier = Courier(ledger, metrics, mail=mail, late=viewer_delay > 0, pace=pace)
+            app.state.courier = courier
+            app.state.verifications = Verifications(ledger, app.state.long_work, failed=courier.verified)
             try:
                 yield
             finally:
                 app.state.scribe.close()
+                await asyncio.to_thread(courier.close)
 
     app = FastAPI(
         title="safebandit",
@@ -68,8 +91,8 @@ def create_app(
     app.state.requests_of_keys = Buckets(rates.rate, rates.burst)
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
-    for router in (writing.router, batches.router, reading.router, keyring.router, probes.router, routes.router):
-        app.include_router(router)
+    for each in (writing, batches, reading, proposals, keyring, members, alerting, probes, routes):
+        app.include_router(each.router)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
     app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])

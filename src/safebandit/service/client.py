@@ -22,6 +22,7 @@ from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.approval import HOURS
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.texts import check_name, id_text
 
@@ -77,9 +78,43 @@ class Client:
         """Every trial: name, title, status, numbers of units."""
         return list(self._connection.get("/v1/trials"))
 
+    def me(self) -> dict[str, Any]:
+        """Who the service takes the caller for, and what they may do in which project."""
+        return dict(self._connection.get("/v1/me"))
+
+    def projects(self) -> list[dict[str, Any]]:
+        """The projects in which the caller has a role; an admin of the installation sees all."""
+        return list(self._connection.get("/v1/projects"))
+
     def trial(self, name: str) -> LiveTrial:
         """A trial of the service, by its name."""
         return LiveTrial(self._connection, name)
+
+    def alerts(self) -> list[dict[str, Any]]:
+        """Every alert, removed ones too."""
+        return list(self._connection.get("/v1/alerts"))
+
+    def new_alert(self, channel: str, target: str, **options: Any) -> dict[str, Any]:
+        """Have a "webhook" or an "email" told; `options` are trial, kinds, role, patience and quiet.
+
+        The `secret` of the answer, which a webhook is signed with, is shown this once.
+        """
+        body = {"channel": channel, "target": target, **options}
+        return dict(self._connection.post("/v1/alerts", body, repeatable=False))
+
+    def remove_alert(self, id: str) -> dict[str, Any]:
+        """Send nothing more for an alert."""
+        return dict(self._connection.delete(f"/v1/alerts/{quote(id, safe='')}"))
+
+    def test_alert(self, id: str) -> dict[str, Any]:
+        """Have an alert send a test; `messages` says what became of it."""
+        return dict(self._connection.post(f"/v1/alerts/{quote(id, safe='')}/test", {}))
+
+    def messages(self, *, alert: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
+        """What alerts sent, have to send or gave up, newest first."""
+        return list(
+            self._connection.get("/v1/alerts/messages", {"limit": limit, **({"alert": alert} if alert else {})})
+        )
 
     def create(
         self,
@@ -92,8 +127,8 @@ class Client:
         seed: int | None = None,
         **settings: Any,
     ) -> LiveTrial:
-        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features. Leave
-        the seed out.
+        """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features,
+        second_person. Leave the seed out.
 
         A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
         """
@@ -153,10 +188,27 @@ class LiveTrial:
         plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
         return self._batch("outcomes", plain, whole=whole)
 
-    def _batch(self, what: str, requests: Sequence[Mapping[str, Any]], *, whole: bool) -> list[dict[str, Any]]:
+    def correct_many(
+        self, outcomes: Sequence[Mapping[str, Any]], *, reason: str, whole: bool = True
+    ) -> list[dict[str, Any]]:
+        """Put other outcomes in the place of many that were told, in one transaction."""
+        plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
+        return self._batch("corrections", [{**each, "reason": reason} for each in plain], whole=whole, repeatable=False)
+
+    def give_up_many(self, ids: Sequence[str | int], *, reason: str, whole: bool = True) -> list[dict[str, Any]]:
+        """No longer wait for the outcomes of many units, in one transaction."""
+        return self._batch("given-up", [{"unit": id_text(unit), "reason": reason} for unit in ids], whole=whole)
+
+    def void_many(self, ids: Sequence[str | int], *, reason: str, whole: bool = True) -> list[dict[str, Any]]:
+        """Count many units that never got their arms as nothing, in one transaction."""
+        return self._batch("voided", [{"unit": id_text(unit), "reason": reason} for unit in ids], whole=whole)
+
+    def _batch(
+        self, what: str, requests: Sequence[Mapping[str, Any]], *, whole: bool, repeatable: bool = True
+    ) -> list[dict[str, Any]]:
         answers: list[dict[str, Any]] = []
         body = {"whole": whole, "requests": list(requests)}
-        answers += self._connection.post(f"{self._path}/{what}/batch", body)["answers"]
+        answers += self._connection.post(f"{self._path}/{what}/batch", body, repeatable=repeatable)["answers"]
         return answers
 
     def explain(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Explained:
@@ -192,6 +244,24 @@ class LiveTrial:
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design` from now on."""
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
+
+    def propose(self, request: str, *, hours: float = HOURS, **said: Any) -> Receipt:
+        """Propose to "amend", to "correct" (`unit`) or to "unseal" (`what`), for another person to approve; the rest is
+        as those take it. The event is the proposal's number.
+        """
+        return self._write("proposals", {request: said, "hours": hours}, repeatable=False)
+
+    def proposals(self) -> list[dict[str, Any]]:
+        """What waits for a second person."""
+        return list(self._connection.get(f"{self._path}/proposals"))
+
+    def approve(self, number: int) -> Receipt:
+        """Do what another person proposed, exactly that."""
+        return self._write(f"proposals/{number}/approval", {}, repeatable=False)
+
+    def refuse(self, number: int, *, reason: str) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        return self._write(f"proposals/{number}/refusal", {"reason": reason}, repeatable=False)
 
     def pause(self, *, reason: str) -> Receipt:
         """Give no arms until the trial is resumed; outcomes are still taken."""

@@ -54,6 +54,10 @@ class Connection:
         """Send a body to a path; `repeatable` says that sending it twice does no more than sending it once."""
         return self._request("POST", path, repeatable=repeatable, json=body)
 
+    def delete(self, path: str) -> Any:
+        """Take away what a path holds; again changes nothing."""
+        return self._request("DELETE", path, repeatable=True)
+
     def _request(self, method: str, path: str, *, repeatable: bool, **content: Any) -> Any:
         deadline = time.monotonic() + self.patience
         longest = FIRST_WAIT

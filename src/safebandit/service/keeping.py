@@ -1,16 +1,19 @@
-"""Who may make and revoke which keys: an admin of the installation all, one of a project those of that project."""
+"""Who keeps which keys and people: an admin of the installation all, one of a project those of that project."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from fastapi import Request
 
 from safebandit.errors import NotFoundError
 from safebandit.service.keys import Key
+from safebandit.service.people import Person, unknown_person
 from safebandit.service.refusals import RefusedError
-from safebandit.service.roles import EVERYWHERE, Roles
+from safebandit.service.roles import EVERYWHERE
 
 
-def check_gives(keeper: Key, roles: Roles) -> None:
+def check_gives(keeper: Key, roles: Mapping[str, str | None]) -> None:
     """Refuse to give roles that are not this keeper's to give."""
     for project in roles:
         # The same words, whether there is such a project or not.
@@ -32,3 +35,19 @@ def kept_key(request: Request, keeper: Key, id: str) -> Key:
     if not keepable(keeper, key):
         raise NotFoundError(f"there is no key {str(id)[:40]!r}; list them to see their ids")
     return key
+
+
+def shown_person(keeper: Key, person: Person) -> Person | None:
+    """A person as this keeper may see them, with their roles in the keeper's projects; None where there are none."""
+    if EVERYWHERE in keeper.roles:
+        return person
+    roles = {where: role for where, role in person.roles.items() if where != EVERYWHERE and keeper.may("keys", where)}
+    return person._replace(roles=roles, subject=None) if roles else None
+
+
+def kept_person(request: Request, keeper: Key, id: str) -> Person:
+    """A person to whom this keeper may give roles; for others it is as if they were not there."""
+    person: Person = request.app.state.people.one(id)
+    if shown_person(keeper, person) is None:
+        raise unknown_person(id)
+    return person

@@ -68,6 +68,11 @@ class Key(NamedTuple):
         return frozenset(project for project in self.roles if project != EVERYWHERE and self.may(action, project))
 
     @property
+    def keeps(self) -> bool:
+        """Whether it may keep the keys and the people of any project."""
+        return may(self.roles, "keys", None)
+
+    @property
     def role(self) -> str:
         """Its role in the project that is asked about; without one, all of them."""
         return show_roles(self.roles) if self.project is None else self.roles.get(self.project, "none")

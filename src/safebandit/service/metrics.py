@@ -27,6 +27,7 @@ class Metrics:
         self._limited = Counter("rate_limited", "Requests refused with 429.", ["limit"], **kept)
         self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
         self._connections = Gauge("connections", "Connections that are open.", multiprocess_mode="livesum", **kept)
+        self._alerts = Counter("alerts", "Attempts to send a message of an alert.", ["channel", "result"], **kept)
         self._ended = Counter("connections_ended", "Connections that a limit ended.", ["limit"], **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -54,14 +55,20 @@ class Metrics:
         """Count a connection that was ended, by the limit that it came to."""
         self._ended.labels(limit).inc()
 
-    def text(self, trials: Sequence[TrialLine]) -> bytes:
-        """All numbers as Prometheus reads them; of trials those of these, as they are in the record now."""
+    def alerted(self, channel: str, result: str) -> None:
+        """Count an attempt to send a message: it was `sent`, `failed` and is made again, or was `given up`."""
+        self._alerts.labels(channel, result).inc()
+
+    def text(self, trials: Sequence[TrialLine], *, unsent: int) -> bytes:
+        """All numbers as Prometheus reads them; of trials those of these, as they are in the record now, and how many
+        messages of alerts wait there to be sent.
+        """
         everyone = CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         else:
             everyone.register(self._registry)
-        everyone.register(_OfTrials(trials))
+        everyone.register(_OfRecord(trials, unsent))
         return generate_latest(_Seen(everyone, frozenset(trial.name for trial in trials)))
 
 
@@ -85,11 +92,11 @@ class _Seen(CollectorRegistry):
             yield family
 
 
-class _OfTrials:
-    """Numbers by trial, read and not counted: every process gives the same, before and after a restart."""
+class _OfRecord:
+    """Numbers that are read and not counted: every process gives the same, before and after a restart."""
 
-    def __init__(self, trials: Sequence[TrialLine]) -> None:
-        self._trials = trials
+    def __init__(self, trials: Sequence[TrialLine], unsent: int) -> None:
+        self._trials, self._unsent = trials, unsent
 
     def collect(self) -> Iterator[Metric]:
         for field, (name, said) in _GAUGES.items():
@@ -97,3 +104,4 @@ class _OfTrials:
             for trial in self._trials:
                 family.add_metric([trial.name], getattr(trial, field))
             yield family
+        yield GaugeMetricFamily("safebandit_alerts_unsent", "Messages of alerts that wait to be sent.", self._unsent)

@@ -27,9 +27,14 @@ class Outlook:
         self._kept: dict[str, tuple[tuple[object, ...], Overview]] = {}
         self._lock = threading.Lock()
 
-    def delayed(self, key: Key) -> bool:
-        """Whether this key sees sums later than they are."""
-        return self.delay > 0 and not key.may("log")
+    def delayed(self, key: Key, name: str) -> bool:
+        """Whether this key sees sums of a trial later than they are: unless two people unsealed them."""
+        if self.delay == 0 or key.may("log"):
+            return False
+        with self._ledger.reading() as connection:
+            row = trial_row(connection, name)
+        with as_written(f'the state of trial "{name}"'):
+            return "sums" not in json.loads(row.state).get("unsealed", ())
 
     def overview(self, name: str, *, delayed: bool) -> Overview:
         """A trial at a glance, as it is or as it was."""

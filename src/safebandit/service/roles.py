@@ -8,9 +8,10 @@ from safebandit.errors import TrialError, suggest
 from safebandit.trials.texts import DEFAULT, check_project
 
 # What each role may do. "list" shows names and status of trials, "read" what is known of the arms, "log" every unit's
-# allocation, the log and its verification, "manage" everything that changes a trial but asking and telling.
+# allocation, the log and its verification, "manage" everything that changes a trial but asking and telling,
+# "alerts" who is told of what.
 PERMISSIONS = {
-    "admin": frozenset({"list", "read", "ask", "tell", "log", "manage", "keys"}),
+    "admin": frozenset({"list", "read", "ask", "tell", "log", "manage", "keys", "alerts"}),
     "operator": frozenset({"list", "ask", "tell"}),
     "viewer": frozenset({"list", "read"}),
     "auditor": frozenset({"list", "read", "log"}),

@@ -16,11 +16,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from safebandit.errors import RecordError
+from safebandit.service.alerts.mail import MailServer
 from safebandit.service.app import create_app
-from safebandit.service.keys import Keys
+from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
 from safebandit.service.network import Network
+from safebandit.service.oidc.settings import OidcSettings
 from safebandit.service.rates import RateLimits
 from safebandit.service.roles import EVERYWHERE
 from safebandit.trials.engine import SOFTWARE
@@ -48,7 +50,8 @@ class Place(NamedTuple):
 
 class Options(NamedTuple):
     """How often a key may ask, what a connection may take, how many units late viewers see sums, what the service
-    speaks and whom it believes, and how many connections to PostgreSQL a process has.
+    speaks and whom it believes, how many connections to PostgreSQL a process has, the server for e-mail, how long
+    browsers stay signed in, and the identity provider.
     """
 
     rates: RateLimits = RateLimits()
@@ -56,6 +59,9 @@ class Options(NamedTuple):
     viewer_delay: int = 0
     network: Network = Network()
     pool: int = POOL
+    mail: MailServer | None = None
+    sessions: SessionLimits = SessionLimits()
+    identity: OidcSettings | None = None
 
 
 def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], None]) -> int:
@@ -115,7 +121,10 @@ def make_server(app: FastAPI, limits: ConnectionLimits, network: Network | None 
 
 def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     """Serve in this process; requests in flight are finished when it is told to stop."""
-    app = create_app(database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool)
+    app = create_app(
+        database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool, mail=options.mail,
+        sessions=options.sessions, identity=options.identity,
+    )  # fmt: skip
     server = make_server(app, options.connections, options.network)
 
     def stop(*_: object) -> None:

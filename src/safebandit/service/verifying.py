@@ -9,8 +9,10 @@ import functools
 import secrets
 import threading
 import time
+from collections.abc import Callable
 
-from safebandit.errors import RecordError
+from safebandit.errors import DamagedError, RecordError, SafebanditError
+from safebandit.service.logs import log
 from safebandit.service.refusals import RefusedError
 from safebandit.service.threads import in_own_thread
 from safebandit.trials.record.ledger import Ledger
@@ -43,8 +45,10 @@ class Job:
 class Verifications:
     """The jobs of one process."""
 
-    def __init__(self, ledger: Ledger, turn: asyncio.Semaphore) -> None:
-        self._ledger = ledger
+    def __init__(
+        self, ledger: Ledger, turn: asyncio.Semaphore, *, failed: Callable[[str, str], None] | None = None
+    ) -> None:
+        self._ledger, self._failed = ledger, failed
         self._turn = turn
         self._jobs: dict[str, Job] = {}
         self._stopping = threading.Event()
@@ -90,10 +94,26 @@ class Verifications:
     async def _run(self, job: Job, expected: str | None) -> Verification:
         async with self._turn:
             # A thread of its own: the process need not wait for it when it ends.
-            work = functools.partial(self._note, job)
-            return await in_own_thread(
-                functools.partial(verify, self._ledger, job.trial, expected=expected, progress=work)
-            )
+            return await in_own_thread(functools.partial(self._verify, job, expected))
+
+    def _verify(self, job: Job, expected: str | None) -> Verification:
+        """Verify, and tell those who want to know when it fails."""
+        try:
+            found = verify(self._ledger, job.trial, expected=expected, progress=functools.partial(self._note, job))
+        except DamagedError as damage:
+            self._tell(job.trial, str(damage))
+            raise
+        if not found.holds:
+            self._tell(job.trial, str(found.problem))
+        return found
+
+    def _tell(self, trial: str, problem: str) -> None:
+        try:
+            if self._failed is not None:
+                self._failed(trial, problem)
+        except SafebanditError as failure:
+            # A database that is damaged may take no message; whoever asked is told all the same.
+            log.error("a failed verification was not told", extra={"fields": {"problem": str(failure)}})
 
     def _note(self, job: Job, read: int, events: int) -> None:
         """Note how far a job is, in its thread, and end it there when nobody needs it."""

@@ -26,6 +26,7 @@ from safebandit.simulation.chunks import Assembler, Chunk, ChunkFolder, SavedChu
 from safebandit.simulation.collecting import Collector
 from safebandit.simulation.results import Result, Specification
 from safebandit.sources import sources
+from safebandit.waits import WAITS
 
 # A chunk is about a tenth of a second: progress moves, Ctrl-C is soon heard, and no core waits long for another.
 CHUNK_ROUNDS = 500_000
@@ -308,7 +309,8 @@ def make_ready(job: Job) -> None:
     if kind not in _READY:
         take_formulas(job.formulas)
         # One trial that stops before its first round: arrays without any have another layout, and so another type.
-        run_chunk(job._replace(stop=np.ones(1, np.int64)), range(1))
+        with WAITS.preparing(job.label):
+            run_chunk(job._replace(stop=np.ones(1, np.int64)), range(1))
         _READY.add(kind)
 
 

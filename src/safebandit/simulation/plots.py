@@ -12,6 +12,7 @@ import numpy as np
 
 from safebandit.errors import ResultError
 from safebandit.files import written_whole
+from safebandit.pictures import COLOURS, DASHES, INK, MARKERS, PAPER, STYLE
 from safebandit.problems.limits import show_alpha
 from safebandit.simulation.summaries import Whole
 
@@ -25,20 +26,6 @@ if TYPE_CHECKING:
     from safebandit.simulation.summaries import Summary
 
 LABELS = {"regret": "regret", "unsafe_plays": "unsafe plays"}
-# Dark to light in grey as well, and each line has its own dashes and its own marker.
-COLOURS = ("#1b3a5c", "#c44e1b", "#4f9a6b", "#8a5fb0", "#b8860b", "#5fb0c9", "#d77fa1", "#7f7f7f")
-DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
-MARKERS = "osD^vP*X"
-_STYLE: dict[Any, Any] = {
-    "font.size": 10,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "savefig.dpi": 150,
-    "svg.hashsalt": "safebandit",
-    "text.parse_math": False,
-}
 
 
 class Line(NamedTuple):
@@ -56,6 +43,7 @@ def curves(result: Result, metrics: Sequence[str] = ("regret", "unsafe_plays")) 
     for axis, metric in zip(axes, metrics, strict=True):
         draw_lines(axis, curve_lines(result, metric))
         axis.set(xlabel="round", ylabel=LABELS[metric], xlim=(0, result.specification.horizon))
+        axis.xaxis.set_major_formatter("{x:,.0f}")
     legend_below(figure, axes)
     _title(figure, result, "mean; outlined: the middle 90 % of trials")
     return figure
@@ -112,21 +100,26 @@ def curve_lines(result: Result, metric: str) -> dict[str, Line]:
 
 def draw_lines(axis: Axes, lines: Mapping[str, Line], *, first: int = 0) -> None:
     """Draw lines with their bands; `first` shifts colours, dashes and markers."""
+    from matplotlib.collections import LineCollection
+
     # One band is tinted; several would merge to grey, and have outlines of their line's colour.
     tint = 0.12 if sum(line.low is not None for line in lines.values()) == 1 else 0.0
     for i, (label, line) in enumerate(lines.items(), start=first):
         colour = COLOURS[i % len(COLOURS)]
         if line.low is not None and line.high is not None:
-            axis.fill_between(
-                line.x, line.low, line.high, facecolor=(colour, tint), edgecolor=(colour, 0.75), linewidth=0.8,
-                linestyle=DASHES[i % len(DASHES)],
-            )  # fmt: skip
+            if tint:
+                axis.fill_between(line.x, line.low, line.high, facecolor=(colour, tint), linewidth=0.0)
+            # An outline of the area would close it with uprights at its ends.
+            ends = [np.column_stack([line.x, edge]) for edge in (line.low, line.high)]
+            axis.add_collection(
+                LineCollection(ends, colors=[(colour, 0.75)], linewidths=0.8, linestyles=[DASHES[i % len(DASHES)]])
+            )
         dense = len(line.x) > 30
         # Where there are more lines than colours, every second turn has hollow markers.
         axis.plot(
             line.x, line.y, label=label, color=colour, linestyle=DASHES[i % len(DASHES)], linewidth=1.8,
             marker=MARKERS[i % len(MARKERS)], markevery=(0.05 + 0.02 * i, 0.15) if dense else None, markersize=4,
-            markerfacecolor="white" if i // len(COLOURS) % 2 else colour,
+            markerfacecolor=PAPER if i // len(COLOURS) % 2 else colour,
         )  # fmt: skip
     axis.set_ylim(bottom=0)
 
@@ -148,8 +141,8 @@ def draw_boxes(axis: Axes, samples: Mapping[str, Numbers]) -> None:
 def _draw_boxes(axis: Axes, found: Mapping[str, dict[str, Any]]) -> None:
     drawn = axis.bxp(
         [{**box, "label": label} for label, box in found.items()], widths=0.6, patch_artist=True, showmeans=True,
-        flierprops={"marker": ".", "markersize": 4, "alpha": 0.5}, medianprops={"color": "black"},
-        meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5},
+        flierprops={"marker": ".", "markersize": 4, "alpha": 0.5}, medianprops={"color": INK},
+        meanprops={"marker": "D", "markerfacecolor": PAPER, "markeredgecolor": INK, "markersize": 5},
     )  # fmt: skip
     for i, box in enumerate(drawn["boxes"]):
         box.set(facecolor=COLOURS[i % len(COLOURS)], alpha=0.45)
@@ -166,7 +159,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     _show_texts_as_they_are(figure)
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (("png", {"Software": None}), ("svg", {"Date": None}))
     for kind, metadata in kinds:
-        with matplotlib.rc_context(_STYLE), written_whole(path.with_name(f"{path.name}.{kind}")) as partial:
+        with matplotlib.rc_context(STYLE), written_whole(path.with_name(f"{path.name}.{kind}")) as partial:
             figure.savefig(partial, format=kind, metadata=metadata)
         # Laid out once: that takes as long as drawing.
         figure.set_layout_engine("none")
@@ -178,7 +171,7 @@ def new_figure(panels: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
     import matplotlib
 
     # Not by pyplot, which keeps every figure and would choose a backend for the user's notebook.
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = _shown_in_notebooks()(figsize=(5.6 * panels, 4.0 * rows), layout="constrained")
         axes = figure.subplots(rows, panels, squeeze=False)
     return figure, list(axes.ravel())

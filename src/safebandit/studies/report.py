@@ -19,8 +19,12 @@ DASH = "-"
 def write_page(path: Path, template: str, *, seed: int, seconds: float, **content: Any) -> Path:
     """Write the page that a template makes of its content; all of it or nothing."""
     made = {"python": platform.python_version(), "machine": f"{platform.machine()} with {platform.system()}"}
-    page = _environment.get_template(template)
-    return write_text(path, page.render(version=__version__, **made, seed=seed, seconds=seconds, **content))
+    return write_text(path, render(template, version=__version__, **made, seed=seed, seconds=seconds, **content))
+
+
+def render(template: str, **content: Any) -> str:
+    """The page that a template makes of its content, as text."""
+    return _environment.get_template(template).render(**content)
 
 
 def picture(path: Path, about: str) -> Markup:

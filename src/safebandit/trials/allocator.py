@@ -125,6 +125,10 @@ class Allocator:
         by_features = features is not None and getattr(self.policy, "by_features", False)
         self.context_size = features.context if features is not None and by_features else 0
         self._kernels.begin(self._called, self.memory)
+        # Room for what is told of one unit.
+        k, play, t = (np.zeros(1, np.int64) for _ in range(3))
+        news, known = (np.full((1, 1 + len(limits)), np.nan).view(CELL) for _ in range(2))
+        self._one_told = Told(k, play, t, news, known, np.zeros(1, np.bool_), no_contexts(1))
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
@@ -150,19 +154,24 @@ class Allocator:
         rules = self._rules if conduct is None else conduct.packed()
         k, none = self._ask(rules, t, 1, counts)
         saw, last = table.copy(), RISKS + len(self.limits)
-        own = dict(zip(self.columns, saw.T[last:], strict=True))
+        own = dict(zip(self.columns, saw.T[last:], strict=True)) if self.columns else {}
+        permissible = saw[:, PERMISSIBLE]
+        # Where nothing was written, the policy was not asked.
+        by_policy = not all(map(math.isnan, permissible.tolist()))
         return Decision(
-            int(k), bool(none), saw[:, PERMISSIBLE] == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
-            self.arms, not np.isnan(saw[:, PERMISSIBLE]).all(),
+            int(k), bool(none), permissible == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
+            self.arms, by_policy,
         )  # fmt: skip
 
     def _ask(self, rules: Any, t: int, draws: int, counts: Counts) -> tuple[int, bool]:
         """Have the policy decide so many times. Its own numbers are made by outcomes alone: where it computes in their
         room, they are as before.
         """
-        own = self.memory.numbers.copy()
+        numbers = self.memory.numbers
+        own = numbers.copy() if numbers.size else None
         answer = self._kernels.decide(self._called, rules, self.memory, t, draws, counts)
-        self.memory.numbers[:] = own
+        if own is not None:
+            numbers[:] = own
         return answer
 
     def consider(
@@ -216,16 +225,19 @@ class Allocator:
         *,
         context: Numbers | None = None,
         by_draws: bool = False,
+        certain: bool = False,
     ) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn or the policy tells the chances that it draws
         by, else by integration where its law is known (not with `by_draws`), else from draws of decision `number`. A
-        `decision` of this round that was made saves making it again.
+        `decision` of this round that was made saves making it again, where it is `certain`: nothing was drawn for it.
 
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
         tells = getattr(self.policy, "tells_chances", False)
         if tells and decision is not None and decision.by_policy and decision.k >= 0 and not decision.none:
             return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
+        if certain and decision is not None:
+            return Chances(tuple(float(k == decision.k) for k in range(len(self.arms))), float(decision.k < 0), 0)
         self._meet(context)
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self.memory.table["value"]
@@ -273,11 +285,11 @@ class Allocator:
         """Count what is new of a play of arm k, the one of round t, given what was known of it before; of one that is
         `lost` nothing more is waited for.
         """
-        contexts = self._read_context(context)[None] if self.context_size else no_contexts(1)
-        told, before = (
-            np.array([[math.nan if value is None else value for value in part]]).view(CELL) for part in (news, known)
-        )  # fmt: skip
-        self._learn(Told(np.array([k]), np.array([play]), np.array([t]), told, before, np.array([lost]), contexts))
+        one = self._one_told
+        one.arms[0], one.plays[0], one.rounds[0], one.lost[0] = k, play, t, lost
+        for cells, part in ((one.news, news), (one.known, known)):
+            cells["value"][0] = [math.nan if value is None else value for value in part]
+        self._learn(one._replace(contexts=self._read_context(context)[None]) if self.context_size else one)
 
     def count(self, given: Given, told: Told) -> None:
         """Count units of which nothing is counted yet, and all that was told of them."""

@@ -1,13 +1,15 @@
-"""Tables of requests: a row for each unit that asks, or of which something is told, in a CSV file."""
+"""Tables of requests: a row for each unit that asks, or of which something is told, in the text of a CSV file."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from safebandit.errors import TrialError, suggest
+from safebandit.names import normal
 from safebandit.trials.batches import check_size
 from safebandit.trials.contexts import ranges_of
 from safebandit.trials.settings import Settings
@@ -15,56 +17,80 @@ from safebandit.trials.settings import Settings
 UNIT, REWARD, RISK = "unit", "reward", "risk"
 
 
-def read_askings(path: Path, settings: Settings) -> list[dict[str, Any]]:
+def read_text(file: Path | bytes, named: str) -> str:
+    """The text of a file, or of what was sent as one, in UTF-8 with or without the mark that Windows puts before it."""
+    try:
+        return (file if isinstance(file, bytes) else file.read_bytes()).decode("utf-8-sig")
+    except OSError as problem:
+        raise TrialError(f"{named} cannot be read: {(problem.strerror or '').lower()}") from None
+    except UnicodeDecodeError as problem:
+        raise TrialError(f"{named} is not a CSV file in UTF-8: {problem}") from None
+
+
+def read_askings(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
     """Units that ask: a column `unit`, and one for each number of the context where the trial has one."""
     context = [each.name for each in ranges_of(settings.context)]
     _check_names(context)
-    rows = _rows(path, [UNIT, *context], needed=[UNIT, *context])
+    rows = _rows(text, named, [UNIT, *context], needed=[UNIT, *context])
     told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
     return [{"id": row[UNIT], **each} for (_, row), each in zip(rows, told, strict=True)]
 
 
-def read_outcomes(path: Path, settings: Settings) -> list[dict[str, Any]]:
+def read_outcomes(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
     """What happened to units: columns `unit`, `reward` and `risk`, or with several risks one by the name of each; a
     cell that is empty says nothing.
     """
     risks = [RISK] if len(settings.risks) == 1 else list(settings.risks)
     _check_names(risks)
-    rows = _rows(path, [UNIT, REWARD, *risks], needed=[UNIT])
-    made = []
-    for i, row in rows:
-        numbers = {name: _number(row, name, i) for name in (REWARD, *risks) if row.get(name, "").strip()}
-        told = {name: numbers[name] for name in risks if name in numbers}
-        risk = (told.get(RISK) if risks == [RISK] else told) if told else None
-        made.append({"id": row[UNIT], "reward": numbers.get(REWARD), "risk": risk})
-    return made
+    rows = _rows(text, named, [UNIT, REWARD, *risks], needed=[UNIT])
+    return [_outcome(i, row, risks) for i, row in rows]
 
 
-def _rows(path: Path, known: Sequence[str], *, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+def read_units(text: str, named: str) -> list[dict[str, Any]]:
+    """Units, of which nothing else is said: a column `unit`."""
+    return [{"id": row[UNIT]} for _, row in _rows(text, named, [UNIT], needed=[UNIT])]
+
+
+def _outcome(line: int, row: Mapping[str, str], risks: Sequence[str]) -> dict[str, Any]:
+    numbers = {name: _number(row, name, line) for name in (REWARD, *risks) if row.get(name, "").strip()}
+    told = {name: numbers[name] for name in risks if name in numbers}
+    risk = (told.get(RISK) if list(risks) == [RISK] else told) if told else None
+    return {"id": row[UNIT], "reward": numbers.get(REWARD), "risk": risk}
+
+
+def _rows(text: str, named: str, known: Sequence[str], *, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """The rows of a file, each with the number of its line."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, strict=True)
-            heads = [head.strip() for head in table.fieldnames or ()]
-            table.fieldnames = heads
-            found = [(table.line_num, row) for row in table]
-    except OSError as problem:
-        raise TrialError(f"{path} cannot be read: {(problem.strerror or '').lower()}") from None
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise TrialError(f"{path} is not a CSV file in UTF-8: {problem}") from None
+        table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        heads = [_head(head, known) for head in table.fieldnames or ()]
+        table.fieldnames = heads
+        found = [(table.line_num, row) for row in table]
+    except csv.Error as problem:
+        raise TrialError(f"{named} is not a CSV file in UTF-8: {problem}") from None
     for head in heads:
         if head not in known:
-            raise TrialError(f'{path} has a column "{head}" that says nothing here; {suggest(head, known)}')
+            raise TrialError(f'{named} has a column "{head}" that says nothing here; {suggest(head, known)}')
         if heads.count(head) > 1:
-            raise TrialError(f'{path} has the column "{head}" twice; give it once')
+            raise TrialError(f'{named} has the column "{head}" twice; give it once')
     for head in needed:
         if head not in heads:
-            raise TrialError(f'{path} needs a column "{head}"; it has {", ".join(heads) or "none"}')
+            raise TrialError(f'{named} needs a column "{head}"; it has {", ".join(heads) or "none"}')
     for line, row in found:
         if None in row or None in row.values():
-            raise TrialError(f"line {line} of {path} has another number of cells than the first line")
+            raise TrialError(f"line {line} of {named} has another number of cells than the first line")
     check_size(len(found))
     return found
+
+
+def _head(head: str, known: Sequence[str]) -> str:
+    """The column that a heading means, however it is typed: its blanks, and capitals where nothing else is meant.
+
+    >>> _head("  Unit ", ["unit", "reward"]), _head("Harm", ["harm", "HARM"])
+    ('unit', 'Harm')
+    """
+    plain = normal(head)
+    alike = [name for name in known if normal(name).casefold() == plain.casefold()]
+    return next((name for name in known if normal(name) == plain), alike[0] if len(alike) == 1 else head.strip())
 
 
 def _check_names(names: Sequence[str]) -> None:

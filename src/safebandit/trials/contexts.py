@@ -17,6 +17,7 @@ from safebandit.core.naming import read_number
 from safebandit.errors import TrialError, suggest
 from safebandit.names import find_name, read_name
 from safebandit.problems.limits import is_listed
+from safebandit.problems.linear import LARGEST_FEATURE
 
 # What may be told of a unit's context: its numbers by name, or all in order.
 AnyContext: TypeAlias = Mapping[str, float] | Sequence[float] | NDArray[np.float64]
@@ -211,6 +212,16 @@ def check_coefficients(features: Features | None, arms: int) -> None:
             f"a policy that goes by features learns at most {MOST_COEFFICIENTS} coefficients, got {of_arm} x {width}; "
             "give arms fewer features, or units a shorter context"
         )
+
+
+def check_magnitudes(features: Sequence[Sequence[float]], arms: Sequence[str]) -> None:
+    """Refuse features of a new trial in which no arm's index could be computed: the trial would hold for ever."""
+    for arm, row in zip(arms, features, strict=True):
+        for value in row:
+            if abs(value) > LARGEST_FEATURE:
+                raise TrialError(
+                    f'features must lie within {LARGEST_FEATURE:g} of 0, got {value:g} of "{arm}"; take another unit'
+                )
 
 
 def check_without_context(context: Any, features: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from safebandit.problems.limits import show_alpha
@@ -12,13 +13,14 @@ from safebandit.trials.settings import Settings
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
-    "closed", "recounted", "dropped", "stopped", "selected",
+    "closed", "recounted", "dropped", "stopped", "selected", "proposed", "approved", "declined", "withdrawn",
+    "unsealed",
 )  # fmt: skip
 
 # Of the database's own log.
 REGISTERED = (
     "begun", "trial created", "project made", "person made", "person bound", "person removed", "roles given",
-    "key made", "key rotated", "key revoked", "signed in",
+    "key made", "key rotated", "key revoked", "signed in", "alert made", "alert removed",
 )  # fmt: skip
 
 
@@ -46,15 +48,32 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
         case "amended":
             changes = "; ".join(f"{what}: {_plain(value)}" for what, value in content["changes"].items())
             text = f"version {content['version']}: {changes}{reason}"
-        case "recounted" | "dropped" | "stopped" | "selected":
-            text = _describe_own(event.kind, content)
         case _:
-            text = content.get("reason", "")
+            text = _describe_other(event.kind, content)
     return text + _doubt(content)
 
 
 def _context(content: dict[str, Any]) -> str:
     return f" ({context_words(content['context'])})" if "context" in content else ""
+
+
+def _describe_other(kind: str, content: dict[str, Any]) -> str:
+    """What two people did, what the software wrote of its own accord, and what has nothing but a reason."""
+    if kind in ("recounted", "dropped", "stopped", "selected"):
+        return _describe_own(kind, content)
+    if kind in ("proposed", "approved", "declined", "withdrawn"):
+        return _describe_proposal(kind, content)
+    if kind == "unsealed":
+        return f"the {content['what']} may be read before the end ({content['reason']})"
+    return str(content.get("reason", ""))
+
+
+def _describe_proposal(kind: str, content: dict[str, Any]) -> str:
+    if kind != "proposed":
+        return f"proposal {content['proposal']}" + (f" ({content['reason']})" if "reason" in content else "")
+    gives = content["gives"]
+    what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')} to {_plain(gives.get('outcome'))}"
+    return f"to {content['request']}, until {content['expires']}: {_plain(what)} ({gives['reason']})"
 
 
 def _describe_own(kind: str, content: dict[str, Any]) -> str:
@@ -94,7 +113,7 @@ def describe_registered(event: Event) -> str:
         case "signed in":
             text = f"key {content['key']}" if "key" in content else f"person {content['person']}"
         case _:
-            text = str(content["id"])
+            text = _alert(content) if event.kind == "alert made" else str(content["id"])
     return text + _doubt(content)
 
 
@@ -104,6 +123,12 @@ def _held(content: dict[str, Any]) -> str:
         return str(content["role"])
     whose = "" if content.get("person") is None else f"of person {content['person']}"
     return ", ".join([f"{role} in {project}" for project, role in content["roles"].items()] + [whose] * bool(whose))
+
+
+def _alert(content: dict[str, Any]) -> str:
+    about = f"all trials of {content['project']}" if content["trial"] is None else content["trial"]
+    kinds = ", ".join(json.loads(content["kinds"]))
+    return f"{content['id']} to {content['address']} ({content['role']}): {kinds} of {about}"
 
 
 def _doubt(content: dict[str, Any]) -> str:

@@ -49,7 +49,8 @@ class Design:
     above one that is not safe with a chance of at least `climb`; with `upwards` an arm that is not permissible
     excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
     after every cohort, or after every `looks` units, or after as many as `looks` lists. Credible intervals are from a
-    Beta `prior`; they decide nothing, and rules have priors of their own.
+    Beta `prior`; they decide nothing, and rules have priors of their own. Nobody does alone what
+    `second_person` lists: "amend", "correct" (after the end), "unseal".
     """
 
     arms: tuple[str, ...]
@@ -77,6 +78,7 @@ class Design:
     select: Any
     ids: str
     prior: tuple[float, float]
+    second_person: tuple[str, ...]
 
     def __init__(
         self,
@@ -106,6 +108,7 @@ class Design:
         select: Any = None,
         ids: str = "",
         prior: Sequence[float] = (1.0, 1.0),
+        second_person: Sequence[str] = (),
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         for key, value in read_fields(given).items():
@@ -225,6 +228,6 @@ class Design:
 USUAL: dict[str, Any] = {
     "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
-    "prior": [1.0, 1.0],
+    "prior": [1.0, 1.0], "second_person": [],
 }  # fmt: skip
 _EXAMPLES = {"arms": '["low", "high"]', "alpha": "0.3", "units": "36"}

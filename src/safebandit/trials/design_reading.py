@@ -25,6 +25,7 @@ from safebandit.trials.reading import (
     read_units,
 )
 from safebandit.trials.rules import read_selection, read_stopping
+from safebandit.trials.second_person import read_second_person
 from safebandit.trials.texts import check_text
 
 _LOOKS = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*/\s*(\d+)\s*")
@@ -204,6 +205,10 @@ def _prior(value: Any, read: Read) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
 
 
+def _second_person(value: Any, read: Read) -> tuple[str, ...]:
+    return read_second_person(value)
+
+
 def _stop(value: Any, read: Read) -> tuple[Any, ...]:
     return read_stopping(value)
 
@@ -250,4 +255,5 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "select": _select,
     "ids": _ids,
     "prior": _prior,
+    "second_person": _second_person,
 }

@@ -73,6 +73,7 @@ def settings_of(design: Design) -> dict[str, Any]:
         "lost": design.lost,
         "title": design.title,
         "ids": design.ids,
+        "second_person": design.second_person,
         "design": design,
     }
 

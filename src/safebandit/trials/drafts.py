@@ -18,6 +18,7 @@ from safebandit.trials.designed import changed_fields
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
+from safebandit.trials.second_person import CONCEALED_PARTS
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_text
@@ -51,7 +52,10 @@ def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | Non
     before, seen = allocator.position, state.settings.scaled(context)
     decision = allocator.decide(state.round, context=seen)
     drawn = noted is not None and noted.startswith(ESTIMATED)
-    chances = allocator.chances(state.round, state.decisions + 1, decision, context=seen, by_draws=drawn)
+    certain = before == allocator.position
+    chances = allocator.chances(
+        state.round, state.decisions + 1, decision, context=seen, by_draws=drawn, certain=certain
+    )  # fmt: skip
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.
@@ -129,9 +133,13 @@ def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
     return Draft("told", {"unit": unit.id, "outcome": news})
 
 
-def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str) -> Draft:
-    """Another outcome in the place of one that was told, or of what a unit given up was missing."""
+def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str, *, alone: bool = True) -> Draft:
+    """Another outcome in the place of one that was told, or of what a unit given up was missing; by one person `alone`,
+    or as two want it.
+    """
     _check_not_void(unit)
+    if alone and state.status in ENDED and "correct" in state.settings.second_person:
+        raise _needs_another(f"a correction after the trial is {state.status}")
     reason = check_text("reason", reason)
     told = _read_outcome(state, unit, reward, risk)
     for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
@@ -179,10 +187,12 @@ def _check_not_void(unit: Unit) -> None:
         raise ConflictError(f"unit {unit.id!r} was voided in event {unit.voided_at}, and counts as nothing")
 
 
-def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
-    """New settings from now on; what was decided before stands."""
+def amend(state: TrialState, reason: str, changes: Mapping[str, Any], *, alone: bool = True) -> Draft:
+    """New settings from now on; what was decided before stands. By one person `alone`, or as two want it."""
     if state.status in ENDED:
         raise ConflictError(f'trial "{state.name}" is {state.status}; a {state.status} trial cannot be amended')
+    if alone and "amend" in state.settings.second_person:
+        raise _needs_another("an amendment")
     reason = check_text("reason", reason)
     if isinstance(changes.get("design"), Design) and state.settings.design is not None:
         changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
@@ -192,6 +202,21 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any]) -> Draft:
     given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
     body = {"settings": settings.to_dict(), "changes": given, "version": state.version + 1, "reason": reason}
     return Draft("amended", {**body, "software": __version__, "formulas": formulas_hash()})
+
+
+def unseal(state: TrialState, what: str, reason: str) -> Draft:
+    """That what is concealed until the end is shown from now on: the random `stream`, or `sums` that are shown late."""
+    if what not in CONCEALED_PARTS:
+        raise TrialError(f"what is unsealed is one of {', '.join(CONCEALED_PARTS)}, got {what!r}")
+    if "unseal" not in state.settings.second_person:
+        raise ConflictError(f'trial "{state.name}" cannot be unsealed: its second_person does not have "unseal"')
+    if state.status == "closed" or what in state.unsealed:
+        raise ConflictError(f'nothing of the {what} of trial "{state.name}" is concealed any more')
+    return Draft("unsealed", {"what": what, "reason": check_text("reason", reason)})
+
+
+def _needs_another(what: str) -> ConflictError:
+    return ConflictError(f"{what} needs a second person in this trial; propose it, and another person approves it")
 
 
 # No arm is given any more, ever.

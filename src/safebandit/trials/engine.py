@@ -10,16 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from safebandit.errors import ConflictError, DamagedError, TrialError
-from safebandit.trials import drafts
+from safebandit.trials import approval, drafts
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.contexts import AnyContext, by_name, context_words, ranges_of
-from safebandit.trials.events import NO_ARM, Draft, kind_of, seal, stamp
+from safebandit.trials.events import NO_ARM, Draft, kind_of, now, seal, stamp
 from safebandit.trials.looks import consequences, measured, selection
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
 from safebandit.trials.texts import check_text, is_keepable, read_unit_id
 from safebandit.trials.units import Unit
+from safebandit.waits import WAITS
 
 # Who acts where no person does.
 SOFTWARE = "safebandit"
@@ -81,6 +82,31 @@ class Engine:
     def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
         return self.append(drafts.amend(self.state, reason, changes), actor)
+
+    def propose(self, request: str, *, person: str, hours: float = approval.HOURS, actor: str, **said: Any) -> Receipt:
+        """Propose to `amend`, `correct` or `unseal`, with what these take, for a second person to approve in time; the
+        event's number is the proposal's.
+        """
+        expires = approval.read_hours(hours)
+        if request == "amend":
+            draft = drafts.amend(self.state, said.pop("reason"), said, alone=False)
+        elif request == "correct":
+            told = said.get("reward"), said.get("risk"), said["reason"]
+            draft = drafts.correct(self.state, self._unit(said["id"]), *told, alone=False)
+        elif request == "unseal":
+            draft = drafts.unseal(self.state, said["what"], said["reason"])
+        else:
+            raise TrialError(f"a proposal is to {', '.join(approval.KINDS)}, got {request!r}")
+        return self.append(approval.propose(self.state, draft, person=person, expires=expires), actor)
+
+    def approve(self, number: int, *, person: str, actor: str) -> Receipt:
+        """Do what somebody else proposed, exactly that."""
+        draft = approval.again(self.state, approval.found(self.state, number), self._unit)
+        return self.append(approval.approve(self.state, number, draft, person=person, at=now()), actor)
+
+    def refuse(self, number: int, *, reason: str, person: str, actor: str) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        return self.append(approval.refuse(self.state, number, reason, person=person), actor)
 
     def set_status(self, change: str, *, reason: str, actor: str) -> Receipt:
         """`pause`, `resume` or `close` the trial."""
@@ -150,6 +176,11 @@ def _answer(kind: str, content: Mapping[str, Any], number: int, *, new: bool) ->
 
 def warm_up(settings: Settings) -> None:
     """Compile what deciding and learning need, once per machine and policy, so that the first unit does not wait."""
+    with WAITS.preparing(settings.policy.partition(":")[0]):
+        _practise(settings)
+
+
+def _practise(settings: Settings) -> None:
     practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
     context = {each.name: each.low for each in ranges_of(settings.context)} or None

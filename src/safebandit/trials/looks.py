@@ -20,6 +20,7 @@ from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.selection.words import why
 from safebandit.core.stopping import words
 from safebandit.sources import formulas_hash
+from safebandit.trials.approval import granted
 from safebandit.trials.conduct_words import units_of
 from safebandit.trials.design import CAUSES, Design
 from safebandit.trials.drafts import plain_number
@@ -81,6 +82,8 @@ def rules_of(design: Design) -> Iterator[tuple[str, Any]]:
 
 def consequences(state: TrialState, kind: str) -> list[Draft]:
     """What the software has to write after an event of this kind, which the state has just taken in."""
+    if kind == "approved":
+        return granted(state)
     design = state.settings.design
     if design is None or kind not in _TELLING:
         return []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
-from safebandit.trials import drafts, version_0_1_0
+from safebandit.trials import approval, drafts, version_0_1_0
 from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
@@ -31,6 +32,8 @@ from safebandit.trials.texts import check_name, check_text, read_unit_id
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
+# Where a decision that this version wrote says whose it is.
+_UNIT = re.compile(r',"unit":("(?:[^"\\]|\\.)*"),"version":[0-9]+,"why":')
 # Versions that took ids as they were typed.
 _BEFORE_ONE_SPELLING = ("0.1.0", "0.2.0")
 # Events that the software writes because of the one before, and what they say.
@@ -106,12 +109,16 @@ class Replay:
         if problem is not None:
             return f"event {self.number + 1} {problem}"
         try:
-            content = event.content
             check_text("actor", event.actor)
-            problem = self._begin(event, content) if self.state is None else self._allowed(self.state, event, content)
+            repeated = self._repeated(event)
+            content = event.content if repeated is None else repeated
+            if self.state is None:
+                problem = self._begin(event, content)
+            elif repeated is None:
+                problem = self._allowed(self.state, event, content)
             problem = problem or self._time_problem(event, content)
             if self.state is not None:
-                self.state.apply(event, self.store)
+                self.state.apply(event, self.store, content)
                 self._due = self._due[1:] or self._consequences(self.state, event.kind)
         except (
             SafebanditError,
@@ -201,6 +208,30 @@ class Replay:
             return self._recount_problem(state, event, content)
         return self._draft_problem(self._draft(state, event.kind, content), event, content)
 
+    def _repeated(self, event: Event) -> dict[str, Any] | None:
+        """What a decision says that comes out letter by letter when it is made again: nothing of it need be read.
+
+        None of any other event, or where something is otherwise: then the event is looked at part by part, from where
+        the random numbers were. Which unit asked is only guessed: with another one the letters are others, too.
+        """
+        state, unit = self.state, _UNIT.search(event.body) if event.kind in DECISIONS else None
+        usual = self._decide and self.certain and not self._due and self.formulas_in_force == formulas_hash()
+        if unit is None or state is None or not usual or state.settings.context:
+            return None
+        before = state.allocator.position
+        try:
+            asked = json.loads(unit[1])
+            self._check_new(state, asked, spelled=True)
+            if state.stands_for(()) is None:
+                drafts.check_id(state, asked)
+                draft = drafts.ask(state, asked)
+                if draft.kind == event.kind and canonical(draft.body) == event.body:
+                    return draft.body
+        except (SafebanditError, ValueError):
+            pass
+        state.allocator.position = before
+        return None
+
     def _draft_problem(self, draft: Draft | None, event: Event, content: Mapping[str, Any]) -> str | None:
         if draft is not None and not _different(draft, event, content):
             return None
@@ -212,21 +243,23 @@ class Replay:
         return not self._decide and self.formulas_in_force != formulas_hash()
 
     def _consequences(self, state: TrialState, kind: str) -> list[Draft]:
-        return [] if self._takes_their_word else consequences(state, kind)
+        return [] if self._takes_their_word and kind != "approved" else consequences(state, kind)
 
     @property
     def missing(self) -> str | None:
         """What the log lacks at its end, if anything: the software writes it together with the last event."""
-        return f"the log lacks its end: that {_FOLLOWS[self._due[0].kind]}" if self._due else None
+        return f"the log lacks its end: that {_follows(self._due[0])}" if self._due else None
 
     def _due_problem(self, due: Draft, event: Event, content: Mapping[str, Any]) -> str | None:
         """Whether the event is the one that the software had to write because of the one before."""
         if event.kind != due.kind:
-            return f"event {event.number} is not the one that must follow: the trial writes that {_FOLLOWS[due.kind]}"
+            return f"event {event.number} is not the one that must follow: the trial writes that {_follows(due)}"
         different = _different(due, event, content)
         if not different:
             written = event.actor == SOFTWARE
             return None if written else f"event {event.number} is written by the software, not by {event.actor!r}"
+        if "proposal" in due.body:
+            return f"event {event.number} is not what was approved: {different} differ"
         problem = f"event {event.number} is not what the design's rules give when they are measured again: {different}"
         return f"{problem} differ{_other_formulas(content)}"
 
@@ -300,8 +333,13 @@ class Replay:
             return drafts.amend(state, content["reason"], content["changes"])
         if kind in _CHANGES:
             return drafts.set_status(state, _CHANGES[kind], content["reason"])
+        if kind in ("proposed", "approved", "declined", "withdrawn"):
+            return self._proposal_draft(state, kind, content)
         if kind not in ("told", "corrected", "given up", "voided"):
             raise ConflictError(f"an event of the kind {kind!r} cannot be there")
+        return self._unit_draft(state, kind, content)
+
+    def _unit_draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft | None:
         unit = self._unit(content["unit"])
         if kind == "given up":
             return drafts.give_up(state, unit, content["reason"])
@@ -313,11 +351,26 @@ class Replay:
             return drafts.tell(state, unit, reward, risk)
         return drafts.correct(state, unit, reward, risk, content["reason"])
 
+    def _proposal_draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft:
+        person = content["person"]
+        if kind == "proposed":
+            draft = approval.again(state, content, self._unit)
+            return approval.propose(state, draft, person=person, expires=content["expires"])
+        number = content["proposal"]
+        if kind == "approved":
+            draft = approval.again(state, approval.found(state, number), self._unit)
+            return approval.approve(state, number, draft, person=person, at=content["at"])
+        return approval.refuse(state, number, content["reason"], person=person)
+
     def _unit(self, id: str) -> Unit:
         unit = self.store.unit(id)
         if unit is None:
             raise ConflictError(f"unit {id!r} is told of, but was never given an arm")
         return unit
+
+
+def _follows(due: Draft) -> str:
+    return "what was approved is done" if "proposal" in due.body else _FOLLOWS[due.kind]
 
 
 def _other_formulas(content: Mapping[str, Any]) -> str:
@@ -330,6 +383,8 @@ def _other_formulas(content: Mapping[str, Any]) -> str:
 
 def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
     """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
+    if draft.kind == event.kind and canonical(draft.body) == event.body:
+        return ""
     if "cause" in content and draft.kind in NO_ARM:
         # Written before the two had kinds of their own.
         draft = Draft("held", {**draft.body, "cause": NO_ARM[draft.kind]})

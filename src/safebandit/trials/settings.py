@@ -19,6 +19,7 @@ from safebandit.trials.contexts import (
     AnyContext,
     Context,
     check_coefficients,
+    check_magnitudes,
     check_no_features,
     check_without_context,
     features_for,
@@ -51,10 +52,11 @@ from safebandit.trials.reading import (
     read_risks,
     read_units,
 )
+from safebandit.trials.second_person import read_second_person
 from safebandit.trials.texts import check_text
 
 # In the log only where there are some.
-_SELDOM = ("ids", "design", "context", "features")
+_SELDOM = ("ids", "design", "context", "features", "second_person")
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class Settings:
 
     `pending_cap` is how many units of an arm may wait for their risk before any is known; `lost` what a unit that is
     given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore"; `ids` a pattern that the
-    id of a new unit must match, if there is one. `context` are the numbers that a unit asks with, each with its range
-    ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones too.
+    id of a new unit must match, if there is one; `second_person` what nobody may do alone. `context` are the numbers
+    that a unit asks with, each with its range ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones
+    too.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -83,6 +86,7 @@ class Settings:
     design: Design | None = None
     context: tuple[str, ...] = ()
     features: tuple[tuple[float, ...], ...] = ()
+    second_person: tuple[str, ...] = ()
 
     @classmethod
     def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
@@ -110,6 +114,7 @@ class Settings:
         units: int | None = None,
         context: Sequence[str] | None = None,
         features: Any = None,
+        second_person: Sequence[str] = (),
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
 
@@ -123,6 +128,8 @@ class Settings:
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = read_alpha(alpha, named)
         names, planned = read_arms(arms), read_units(units)
+        if features is not None:
+            check_magnitudes(read_features(features, names), names)
         made = cls(
             arms=names,
             limits=limits,
@@ -135,6 +142,7 @@ class Settings:
             ids=read_ids(ids),
             context=() if context is None else read_declared(context),
             features=() if features is None else read_features(features, names),
+            second_person=read_second_person(second_person),
         )
         return made.checked()
 
@@ -151,6 +159,8 @@ class Settings:
         check_named_arms(policy_from_text(self.policy), self.active)
         if self.ids:
             read_pattern(self.ids)
+        if read_second_person(self.second_person) != self.second_person:
+            raise TrialError(f"second_person must be in order, got {', '.join(self.second_person)}")
         if self.design is not None:
             check_settings(self, self.design)
             check_without_context(self.context, self.features)
@@ -234,6 +244,7 @@ class Settings:
         pending_cap: int | None = None,
         ids: str | None = None,
         design: Any = None,
+        second_person: Sequence[str] | None = None,
     ) -> Settings:
         """These settings with some changed; what is known of an arm that is added again counts again.
 
@@ -255,7 +266,8 @@ class Settings:
         check_different([*self.arms, *new])
         gone = [arm for arm in (*self.withdrawn, *withdraw) if arm not in add]
         if self.design is not None:
-            said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids}
+            listed = None if second_person is None else list(second_person)
+            said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids, "second_person": listed}
             changes = read_changes(design, {name: value for name, value in said.items() if value is not None})
             other = amended_design(self.design, changes, add=new)
             amended = replace(self, withdrawn=tuple(gone), **settings_of(other))
@@ -274,6 +286,7 @@ class Settings:
             if pending_cap is None
             else int(read_number("pending_cap", pending_cap, int, TrialError)),
             ids=self.ids if ids is None else read_ids(ids),
+            second_person=self.second_person if second_person is None else read_second_person(second_person),
         )
         if amended == self:
             raise TrialError("an amendment changes alpha, policy, arms, pending_cap or ids; nothing would change")
@@ -321,7 +334,7 @@ def read_settings(arms: Any = None, *, design: Any = None, seed: int | None = No
             raise TrialError("a trial needs arms and alpha, or a design that says them")
         return Settings.read(arms, seed=seed, **said)
     check_without_context(*(said.pop(name, None) for name in ("context", "features")))
-    given = [name for name, value in said.items() if value not in (None, "", 0, _USUAL_LOST.get(name))]
+    given = [name for name, value in said.items() if value not in (None, "", 0, (), [], _USUAL_LOST.get(name))]
     if given:
         raise TrialError(f"a design says {', '.join(given)}; leave {given[0]} out, or write it into the design")
     return Settings.by_design(design, arms=arms, seed=seed)

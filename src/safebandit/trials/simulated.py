@@ -22,6 +22,7 @@ from safebandit.problems.scenario import Scenario
 from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources
 from safebandit.trials.design import CAUSES, Design
+from safebandit.waits import WAITS
 
 # The trials of one chunk have about so many units: progress moves, and Ctrl-C is soon heard.
 CHUNK_UNITS = 100_000
@@ -90,6 +91,7 @@ class Plan(NamedTuple):
     stop: Counts
     formulas: Sequence[Formula] = ()
     sources: str = ""
+    label: str = ""
 
 
 def simulate_design(
@@ -119,6 +121,7 @@ def plan_of(design: Design, scenario: Scenario, seed: int) -> Plan:
     return Plan(
         policy, design.conduct(), tuple(design.stop), design.select, scenario.instance.law, scenario.timing(),
         design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), sent, sources(),
+        design.policy.partition(":")[0],
     )  # fmt: skip
 
 
@@ -183,12 +186,13 @@ def play_elsewhere(plan: Plan, trials: range) -> Runs | None:
 
 def make_ready(plan: Plan) -> None:
     """Compile all that a plan needs: no trial is played."""
-    room = Room(plan, range(1))
-    nothing = np.zeros(0, np.int64)
-    room.advance(nothing, closing=False)
-    for rule in plan.rules:
-        room.measure(rule, nothing)
-    room.select(nothing)
+    with WAITS.preparing(plan.label or "formulas"):
+        room = Room(plan, range(1))
+        nothing = np.zeros(0, np.int64)
+        room.advance(nothing, closing=False)
+        for rule in plan.rules:
+            room.measure(rule, nothing)
+        room.select(nothing)
 
 
 def play_chunk(plan: Plan, trials: range) -> Runs | None:

@@ -15,9 +15,11 @@ from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep.
-_SELDOM = ("waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop")
+_SELDOM = ("waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop", "proposals", "unsealed")
 # Contexts for which it is remembered that no arm is given.
 MOST_STANDING = 100
+# Events about what needs a second person: they change nothing of what is known.
+_OF_TWO = ("proposed", "approved", "declined", "withdrawn", "unsealed")
 _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
@@ -52,6 +54,11 @@ class TrialState:
         # and why, what is selected, and since which event that is.
         self.dropped: dict[str, int] = {}
         self.stop: dict[str, Any] | None = None
+        # Proposals that wait for a second person, by the numbers of their events; and what was unsealed before the end.
+        self.proposals: dict[str, dict[str, Any]] = {}
+        self.unsealed: list[str] = []
+        # Of the last event, if it is an approval: the proposal that is to be done now.
+        self.granted: tuple[int, dict[str, Any]] | None = None
         # Of the last event: whether a look at the data became due by it, and whether the policy said that it is done.
         self.look_due = False
         self.done = False
@@ -78,14 +85,15 @@ class TrialState:
         """
         return self.standing.get(_key(context)) if self.allocator.context_size else self.stands_at
 
-    def apply(self, event: Event, store: Store) -> None:
-        """Do what the event says was done; the decision itself is not made again."""
-        self.do(event.number, event.kind, event.content, store)
+    def apply(self, event: Event, store: Store, content: dict[str, Any] | None = None) -> None:
+        """Do what the event says was done; the decision is not made again. `content` saves reading its body twice."""
+        self.do(event.number, event.kind, event.content if content is None else content, store)
         self.hash, self.time = event.hash, event.time
 
     def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
-        if kind not in ("paused", "resumed", "closed", "recounted"):
+        self.granted = None
+        if kind not in ("paused", "resumed", "closed", "recounted", *_OF_TWO):
             self.held_at = self.waits_at = None
             if kind not in NO_ARM:
                 self.standing = {}
@@ -111,16 +119,33 @@ class TrialState:
                 self._count_anew(store)
             case "paused" | "resumed" | "closed":
                 self.status = {"resumed": "open"}.get(kind, kind)
-            case "dropped" | "stopped" | "selected":
-                self._follow(number, kind, content)
-            case unknown:
-                raise ValueError(f'an event of the unknown kind "{unknown}"')
+            case other:
+                self._follow(number, other, content)
         # What was counted anew may be other than what was looked at.
         looks = 0 if kind in ("corrected", "voided", "amended") else looks
         self.look_due = self.allocator.looks > looks
         self.number = number
 
     def _follow(self, number: int, kind: str, content: dict[str, Any]) -> None:
+        """Do what two people want, or what the software wrote because of the event before."""
+        if kind in _OF_TWO:
+            self._settle(number, kind, content)
+        elif kind in ("dropped", "stopped", "selected"):
+            self._end(number, kind, content)
+        else:
+            raise ValueError(f'an event of the unknown kind "{kind}"')
+
+    def _settle(self, number: int, kind: str, content: dict[str, Any]) -> None:
+        """Do what an event says of a proposal."""
+        if kind == "proposed":
+            self.proposals[str(number)] = {name: content[name] for name in ("request", "gives", "person", "expires")}
+        elif kind == "unsealed":
+            self.unsealed = [*self.unsealed, content["what"]]
+        else:
+            settled = self.proposals.pop(str(content["proposal"]))
+            self.granted = (content["proposal"], settled) if kind == "approved" else None
+
+    def _end(self, number: int, kind: str, content: dict[str, Any]) -> None:
         """Do what the software wrote because of the event before."""
         if kind == "dropped":
             self.dropped[content["arm"]] = number

@@ -12,6 +12,7 @@ from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.answers import Allocation, Receipt
+from safebandit.trials.approval import HOURS
 from safebandit.trials.contexts import AnyContext, by_name, context_words
 from safebandit.trials.design import Design
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
@@ -92,12 +93,14 @@ class Trial:
         units: int | None = None,
         context: Sequence[str] | None = None,
         features: Any = None,
+        second_person: Sequence[str] = (),
         name: str = NAME,
         actor: str = ACTOR,
     ) -> None:
         said = {
             "alpha": alpha, "policy": policy, "risks": risks, "pending_cap": pending_cap, "delay": delay, "lost": lost,
             "title": title, "ids": ids, "units": units, "context": context, "features": features,
+            "second_person": second_person,
         }  # fmt: skip
         if isinstance(arms, Design):
             arms, design = None, arms if design is None else (arms, design)
@@ -239,6 +242,25 @@ class Trial:
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
         """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design`."""
         return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
+
+    def propose(self, request: str, *, person: str, hours: float = HOURS, **said: Any) -> Receipt:
+        """Propose to "amend", to "correct" (`id`) after the end, or to "unseal" (`what`), where the trial's
+        `second_person` asks for it; the rest is as `amend` and `correct` take it. The event is the proposal's number.
+        """
+        return self._engine.ready().propose(request, person=person, hours=hours, actor=self.actor, **said)
+
+    def approve(self, number: int, *, person: str) -> Receipt:
+        """Do what another person proposed, exactly that; refused where it would now do something else."""
+        return self._engine.ready().approve(number, person=person, actor=self.actor)
+
+    def refuse(self, number: int, *, reason: str, person: str) -> Receipt:
+        """Decline a proposal, or withdraw one's own."""
+        return self._engine.ready().refuse(number, reason=reason, person=person, actor=self.actor)
+
+    @property
+    def proposals(self) -> dict[int, dict[str, Any]]:
+        """Proposals that wait for a second person, by their numbers."""
+        return {int(number): dict(each) for number, each in self._engine.state.proposals.items()}
 
     def pause(self, *, reason: str) -> Receipt:
         """Give no arms until the trial is resumed; outcomes are still taken."""

@@ -159,3 +159,9 @@ def test_equal_shares_answer_the_best_tolerated_dose():
 def test_bad_parameters_are_refused(system, rule):
     with pytest.raises(PolicyError, match=rule):
         system.checked()
+
+
+@pytest.mark.parametrize("doses", [0, 10_001, 10**12])
+def test_a_ladder_without_end_is_refused_at_the_door(doses):
+    with pytest.raises(PolicyError, match="doses must be 1 to 10000"):
+        UniformDoses(doses).checked()

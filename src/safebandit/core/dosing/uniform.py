@@ -13,6 +13,9 @@ from safebandit.core.dosing.interface import Ask, Conduct, Doses
 from safebandit.core.naming import read_number
 from safebandit.errors import PolicyError
 
+# Of every arm; each is played in every round.
+MOST_DOSES = 10_000
+
 
 class UniformDoses(NamedTuple):
     """Every arm at each of so many doses, alike; no dose is ever excluded."""
@@ -22,8 +25,8 @@ class UniformDoses(NamedTuple):
     def checked(self) -> UniformDoses:
         """The system with its parameters read."""
         count: Any = read_number("doses", self.doses, int, PolicyError)
-        if count < 1:
-            raise PolicyError(f"doses must be at least 1, got {count}")
+        if not 1 <= count <= MOST_DOSES:
+            raise PolicyError(f"doses must be 1 to {MOST_DOSES}, got {count}")
         return UniformDoses(int(count))
 
     def conduct(self, doses: Doses) -> Conduct:

@@ -352,10 +352,88 @@ class KeyAnswer(Answer):
     old_until: Annotated[str | None, Field(description="Until when the secret before its last rotation works.")]
 
 
+class ProposalAnswer(Answer):
+    """What waits for a second person."""
+
+    proposal: Annotated[int, Field(description="Its number: that of its event.")]
+    request: Annotated[str, Field(examples=["amend"])]
+    gives: Annotated[dict[str, Any], Field(description="What would be written, exactly.")]
+    person: Annotated[str, Field(description="Who proposed it, and so cannot approve it.")]
+    expires: str
+
+
+class CallerAnswer(Answer):
+    """Who asks: a key, or a person who signed in."""
+
+    id: str
+    name: str
+    person: Annotated[str | None, Field(description="The person; nothing where a service asks.")]
+    roles: Annotated[dict[str, str], Field(description='By project; "*" is the installation.')]
+    expires: str | None
+
+
+class ProjectAnswer(Answer):
+    """A project; `default` was never made."""
+
+    name: str
+    title: str
+    created: str | None
+
+
+class PersonAnswer(Answer):
+    """A person, with the roles that the caller may see."""
+
+    id: str
+    name: str
+    email: str | None
+    subject: Annotated[str | None, Field(description="What the identity provider calls them, since they signed in.")]
+    created: str
+    removed: str | None
+    roles: dict[str, str]
+
+
 class NewKeyAnswer(KeyAnswer):
     """A new key: the only time that its text is shown."""
 
     key: str
+
+
+class AlertAnswer(Answer):
+    """An alert: what it is about, and whom it tells; of a webhook's address the host alone."""
+
+    id: str
+    project: str
+    trial: str | None
+    kinds: list[str]
+    channel: str
+    address: str
+    role: str
+    patience: float | None
+    quiet: float
+    created: str
+    removed: str | None
+
+
+class NewAlertAnswer(AlertAnswer):
+    """A new alert: the only time that the secret is shown which its webhook is signed with."""
+
+    secret: str | None
+
+
+class MessageAnswer(Answer):
+    """A message of an alert: what it says, and whether it was sent; times in seconds since 1970."""
+
+    id: str
+    alert: str
+    trial: str | None
+    kind: str
+    message: str
+    made: float
+    due: float
+    attempts: int
+    state: Annotated[str, Field(examples=["waiting", "sent", "given up"])]
+    said: Annotated[str | None, Field(description="What became of the last attempt.")]
+    done: float | None
 
 
 class ProblemAnswer(Answer):

@@ -10,7 +10,7 @@ from safebandit.errors import TrialError
 from safebandit.service.access import KeyKeeper
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.bodies import StrictRoute
-from safebandit.service.keeping import check_gives, keepable, kept_key
+from safebandit.service.keeping import check_gives, keepable, kept_key, kept_person
 from safebandit.trials.texts import DEFAULT
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["keys"], route_class=StrictRoute)
@@ -27,12 +27,26 @@ def list_keys(request: Request, keeper: KeyKeeper) -> list[answers.KeyAnswer]:
 @router.post("/keys", status_code=201)
 def create_key(body: schemas.NewKey, request: Request, keeper: KeyKeeper) -> answers.NewKeyAnswer:
     """A new key. Its text is shown this once."""
-    if (body.role is None) == (body.roles is None):
-        raise TrialError("a key has a role, in the project default, or roles by project; say one of them")
-    roles = {DEFAULT: str(body.role)} if body.roles is None else dict(body.roles)
+    roles = _roles(body)
     check_gives(keeper, roles)
-    key, text = request.app.state.keys.create(body.name, roles, days=body.days, actor=keeper.actor)
+    if body.person is not None:
+        person = kept_person(request, keeper, body.person)
+        # Without roles of its own it has all of the person's.
+        check_gives(keeper, roles or person.roles)
+    key, text = request.app.state.keys.create(
+        body.name, roles, person=body.person, days=body.days, actor=keeper.actor
+    )  # fmt: skip
     return answers.NewKeyAnswer(**answers.KeyAnswer.model_validate(key).model_dump(), key=text)
+
+
+def _roles(body: schemas.NewKey) -> dict[str, str]:
+    if body.role is not None and body.roles is not None:
+        raise TrialError("a key has a role, in the project default, or roles by project, got both; say one of them")
+    if body.role is not None:
+        return {DEFAULT: body.role}
+    if body.roles is None and body.person is None:
+        raise TrialError("a service's key has a role, in the project default, or roles by project; say one of them")
+    return dict(body.roles or {})
 
 
 @router.post("/keys/{id}/rotation", status_code=201)

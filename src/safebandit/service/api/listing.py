@@ -7,11 +7,12 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from safebandit.service.api.answers import PendingUnit, TrialLine
+from safebandit.service.api.answers import PendingUnit, ProposalAnswer, TrialLine
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.projects import in_projects
 from safebandit.trials.record.store import as_written, trial_row
+from safebandit.trials.second_person import is_told
 from safebandit.trials.settings import Settings
 
 
@@ -37,10 +38,21 @@ def _line(name: str, status: str, text: str) -> TrialLine:
         )
 
 
-def is_closed(ledger: Ledger, trial: str) -> bool:
-    """Whether a trial is closed, for good; asked before anything of it is read that is concealed until then."""
+def all_is_told(ledger: Ledger, trial: str) -> bool:
+    """Whether a trial is closed or unsealed, for good; asked before anything is read that is concealed until then."""
     with ledger.reading() as connection:
-        return bool(trial_row(connection, trial).status == "closed")
+        row = trial_row(connection, trial)
+    with as_written(f'the state of trial "{trial}"'):
+        return is_told(row.status, json.loads(row.state).get("unsealed", ()))
+
+
+def open_proposals(ledger: Ledger, trial: str) -> list[ProposalAnswer]:
+    """What waits for a second person, the oldest first."""
+    with ledger.reading() as connection:
+        row = trial_row(connection, trial)
+        with as_written(f'the state of trial "{trial}"'):
+            found = dict(json.loads(row.state).get("proposals", {}))
+    return [ProposalAnswer(proposal=int(number), **each) for number, each in found.items()]
 
 
 def alpha_at(ledger: Ledger, trial: str, number: int) -> list[float]:

@@ -34,7 +34,7 @@ def list_trials(request: Request, key: Lister) -> list[answers.TrialLine]:
 def show_trial(trial: TrialInPath, request: Request, key: Reader) -> answers.OverviewAnswer:
     """A trial at a glance: what is known of each arm, who is permissible and why; no single unit."""
     outlook = request.app.state.outlook
-    return answers.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key)))
+    return answers.OverviewAnswer.model_validate(outlook.overview(trial, delayed=outlook.delayed(key, trial)))
 
 
 @router.get("/trials/{trial}/analysis")
@@ -47,7 +47,7 @@ async def analyse_trial(
 ) -> answers.AnalysisAnswer:
     """Means, confidence sequences and evidence for every arm, and against the control: they hold at any look."""
     outlook = request.app.state.outlook
-    said = {"delayed": outlook.delayed(key), "confidence": confidence, "control": control}
+    said = {"delayed": outlook.delayed(key, trial), "confidence": confidence, "control": control}
     async with request.app.state.long_work:
         found = await asyncio.to_thread(outlook.analysis, trial, **said)
     return answers.AnalysisAnswer.model_validate(found.to_dict(paths=key.may("log")))
@@ -67,7 +67,7 @@ def list_events(
 ) -> answers.LogAnswer:
     """The log, page by page."""
     ledger = request.app.state.ledger
-    closed = listing.is_closed(ledger, trial)
+    closed = listing.all_is_told(ledger, trial)
     found = list(ledger.events(trial, after=after, limit=limit + 1))
     shown = [answers.EventAnswer(**show_event(event, closed=closed)) for event in found[:limit]]
     return answers.LogAnswer(events=shown, next=shown[-1].number if len(found) > limit else None)
@@ -79,7 +79,7 @@ def one_event(
 ) -> answers.EventAnswer:
     """One event of the log."""
     ledger = request.app.state.ledger
-    closed = listing.is_closed(ledger, trial)
+    closed = listing.all_is_told(ledger, trial)
     return answers.EventAnswer(**show_event(ledger.event(trial, number), closed=closed))
 
 
@@ -107,7 +107,7 @@ def find_unit(trial: TrialInPath, body: schemas.Question, request: Request, _: A
 
 def _unit(ledger: Ledger, trial: str, unit: str) -> answers.UnitAnswer:
     found = ledger.unit(trial, unit)
-    closed = listing.is_closed(ledger, trial)
+    closed = listing.all_is_told(ledger, trial)
     settings = ledger.state(trial).settings
     decision = answers.EventAnswer(**show_event(ledger.event(trial, found.asked_at), closed=closed))
     reward, *risks = found.outcome

@@ -7,13 +7,16 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from safebandit.service.alerts.rules import LONGEST_SECONDS, QUIET_SECONDS
 from safebandit.service.keys import NAME_LENGTH
 from safebandit.trials import texts
+from safebandit.trials.approval import HOURS, MOST_HOURS
 from safebandit.trials.batches import MOST_REQUESTS
 
 NAME = f"^{texts.NAME}$"
 PROJECT = f"^{texts.PROJECT}$"
 Role = Literal["admin", "operator", "viewer", "auditor"]
+Request = Literal["amend", "correct", "unseal"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
@@ -30,6 +33,7 @@ After = Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this numb
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
+_TARGET = "The address that a webhook is posted to, or that e-mail is sent to."
 _IDS = "A pattern that the id of a new unit must match; none if it is empty."
 
 
@@ -71,6 +75,9 @@ class NewTrial(Body):
         list[list[Finite]] | dict[str, list[Finite]] | None,
         Field(max_length=1000, description="A row of numbers for each arm, in order or by name."),
     ] = None
+    second_person: Annotated[
+        list[Request], Field(max_length=3, examples=[["amend", "correct"]], description="What nobody may do alone.")
+    ] = []
 
 
 class Question(Body):
@@ -180,12 +187,89 @@ class Amendment(Body):
         dict[str, Any] | None,
         Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
     ] = None
+    second_person: Annotated[list[Request] | None, Field(max_length=3)] = None
+
+
+class Unsealing(Body):
+    """What is to be read before the end."""
+
+    what: Annotated[
+        Literal["stream", "sums"], Field(description="Seed and random stream, or sums that are shown late.")
+    ]
+    reason: Reason
+
+
+class Proposal(Body):
+    """One thing that needs a second person, and for how many hours they may approve it."""
+
+    amend: Amendment | None = None
+    correct: Correction | None = None
+    unseal: Unsealing | None = None
+    hours: Annotated[float, Field(gt=0, le=MOST_HOURS, allow_inf_nan=False, examples=[48])] = HOURS
 
 
 class StatusChange(Body):
     """Why a trial is paused, resumed or closed."""
 
     reason: Reason
+
+
+class NewAlert(Body):
+    """An alert to be created."""
+
+    channel: Literal["webhook", "email"]
+    target: Annotated[
+        str, Field(min_length=1, max_length=2000, examples=["https://hooks.example/safebandit"], description=_TARGET)
+    ]
+    trial: Annotated[
+        str | None, Field(pattern=NAME, examples=["knee"], description="The trial; without one, all of a project.")
+    ] = None
+    project: Annotated[
+        str | None, Field(pattern=PROJECT, examples=["default"], description="The project; without one, the trial's.")
+    ] = None
+    kinds: Annotated[
+        list[Literal["hold", "waiting", "stop", "verification", "amendment"]] | None,
+        Field(min_length=1, max_length=5, description="What it is about; everything, if not given."),
+    ] = None
+    role: Annotated[
+        Role,
+        Field(description="The channel is told what a key of this role may know."),
+    ] = "operator"
+    patience: Annotated[
+        float | None,
+        Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False, description="Seconds that are too long to wait."),
+    ] = None
+    quiet: Annotated[
+        float,
+        Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False, description="Seconds between two messages of a kind."),
+    ] = QUIET_SECONDS
+
+
+class NewProject(Body):
+    """A project to be made."""
+
+    name: Annotated[str, Field(pattern=PROJECT, examples=["oncology"])]
+    title: Annotated[str, Field(max_length=200, examples=["Trials of the oncology desk"])] = ""
+
+
+RolesByProject = Annotated[dict[str, Role], Field(max_length=1000, examples=[{"oncology": "operator"}])]
+
+
+class NewPerson(Body):
+    """A person to be invited."""
+
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH, examples=["Ada Lovelace"])]
+    email: Annotated[
+        str | None,
+        Field(max_length=200, examples=["ada@example.org"], description="As the identity provider has verified it."),
+    ] = None
+    roles: RolesByProject = {}
+
+
+class GivenRoles(Body):
+    """Roles of a person by project; null takes one."""
+
+    roles: Annotated[dict[str, Role | None], Field(max_length=1000, examples=[{"oncology": "viewer", "knee": None}])]
 
 
 class Rotation(Body):
@@ -202,5 +286,9 @@ class NewKey(Body):
     roles: Annotated[
         dict[str, Role] | None,
         Field(max_length=1000, examples=[{"oncology": "viewer"}], description='By project; "*" is the installation.'),
+    ] = None
+    person: Annotated[
+        str | None,
+        Field(pattern="^[0-9a-f]{16}$", description="Whose it is; without roles it has theirs. Nothing: a service's."),
     ] = None
     days: Annotated[float | None, Field(gt=0, le=36500, allow_inf_nan=False, examples=[30])] = None

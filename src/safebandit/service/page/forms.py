@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.errors import NotFoundError, RecordError, SafebanditError, StoppedError, TrialError
 from safebandit.problems.limits import plain_alpha
 from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller, in_project
+from safebandit.service.api.proposals import person_of, warm_up_for
 from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keeping import check_gives, kept_key
 from safebandit.service.keys import Key
@@ -25,6 +26,7 @@ from safebandit.service.roles import read_roles
 from safebandit.trials.answers import Allocation
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.design import Design
+from safebandit.trials.drafts import ENDED
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
@@ -73,6 +75,7 @@ def _settings(form: FormData) -> Settings:
         context=lines(form, "context") or None,
         features=[[_number(part.strip(), "a feature") for part in line.split(",")] for line in lines(form, "features")]
         or None,
+        second_person=[part.strip() for part in text(form, "second_person").split(",") if part.strip()],
     )
 
 
@@ -109,6 +112,11 @@ def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
+        settings, status = _standing(request, trial)
+        if status in ENDED and "correct" in settings.second_person:
+            person = person_of(key)
+            said = {"id": unit, "reason": reason, **outcome}
+            return lambda writing: writing.trial(trial).propose("correct", person=person, actor=key.actor, **said)
         ahead = request.app.state.ledger.read_ahead(trial)
         return lambda writing: writing.trial(trial, ahead).correct(unit, **outcome, reason=reason, actor=key.actor)
 
@@ -153,11 +161,52 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "ids": text(form, "ids").strip() or None,
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
-        warm_up(request.app.state.ledger.state(trial).settings.amended(**changes))
+        settings = _standing(request, trial)[0]
+        warm_up(settings.amended(**changes))
+        if "amend" in settings.second_person:
+            said = {"person": person_of(key), "reason": reason, **changes}
+            return lambda writing: writing.trial(trial).propose("amend", actor=key.actor, **said)
         ahead = request.app.state.ledger.read_ahead(trial)
         return lambda writing: writing.trial(trial, ahead).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
+
+
+@router.post("/trials/{trial}/unseal")
+def unseal(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
+    """Propose to show what is concealed until the end."""
+
+    def read() -> Work:
+        said: dict[str, Any]
+        said = {"what": text(form, "what"), "reason": text(form, "reason"), "person": person_of(key)}
+        return lambda writing: writing.trial(trial).propose("unseal", actor=key.actor, **said)
+
+    return _do(request, key, trial, "unseal", form, read)
+
+
+@router.post("/trials/{trial}/proposals/{number}")
+def settle(
+    trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], request: Request, key: Manager, form: Form
+) -> Response:
+    """Approve a proposal, or decline it."""
+
+    def read() -> Work:
+        person, reason = person_of(key), text(form, "reason")
+        if text(form, "answer") != "approve":
+            said = {"reason": reason, "person": person, "actor": key.actor}
+            return lambda writing: writing.trial(trial).refuse(number, **said)
+        ledger = request.app.state.ledger
+        warm_up_for(ledger, trial, number)
+        ahead = ledger.read_ahead(trial)
+        return lambda writing: writing.trial(trial, ahead).approve(number, person=person, actor=key.actor)
+
+    return _do(request, key, trial, "proposals", form, read)
+
+
+def _standing(request: Request, trial: str) -> tuple[Settings, str]:
+    """A trial's settings and its status."""
+    state = request.app.state.ledger.state(trial)
+    return state.settings, state.status
 
 
 @router.post("/trials/{trial}/units")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from safebandit.errors import DamagedError, RecordError, SafebanditError
 from safebandit.problems.limits import show_alpha
 from safebandit.service.access import key_of
+from safebandit.service.guards import BATCH
 from safebandit.service.page import charts
 from safebandit.service.refusals import RefusedError, status_of
 from safebandit.version import __version__
@@ -97,7 +98,7 @@ def go(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303)
 
 
-async def read_form(request: Request) -> FormData:
+async def read_form(request: Request) -> AsyncIterator[FormData]:
     """What a form says, if this site's own page sent it: the cookie alone is no proof of that."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is not None:
@@ -106,7 +107,9 @@ async def read_form(request: Request) -> FormData:
         ours = origin is not None and urlsplit(origin).netloc == request.headers.get("host")
     if not ours:
         raise RefusedError(403, "a form must be sent from this site's own page; open the page here and send it again")
-    return await request.form(max_files=0, max_fields=MOST_FIELDS)
+    # Files are taken where many outcomes are, and nowhere else.
+    async with request.form(max_files=int(request.url.path.endswith(BATCH)), max_fields=MOST_FIELDS) as form:
+        yield form
 
 
 class PageRoute(APIRoute):

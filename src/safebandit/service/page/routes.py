@@ -1,73 +1,33 @@
-"""The pages for people: signing in, the list of trials, a trial, its log, and the keys."""
+"""The pages for people: the list of trials, a trial, its log, and the keys."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from safebandit.errors import NotFoundError
-from safebandit.service.access import COOKIE, Auditor, KeyKeeper, Lister, Reader, key_of, note_guess, refuse_guessing
+from safebandit.service.access import Auditor, KeyKeeper, Lister, Reader
 from safebandit.service.api.schemas import After, TrialInPath
-from safebandit.service.keys import Key, Keys
-from safebandit.service.page import forms, screens, views
-from safebandit.service.page.forms import Form, given_words
+from safebandit.service.keys import Key
+from safebandit.service.page import files, forms, members, screens, signing, views
+from safebandit.service.page.forms import given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
+from safebandit.service.page.signing import own_page
 from safebandit.trials.concealment import show_event, without_numbers
 from safebandit.trials.descriptions import describe
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.ledger import Ledger
-from safebandit.trials.texts import NAME
+from safebandit.trials.second_person import is_told
 
 STATIC = FOLDER / "static"
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-# Where signing in may lead: a page of this site, whatever the address says.
-_OWN_PAGE = re.compile(rf"/(trials/{NAME}(/log|/arms|/units|/analysis)?|keys|projects)?", re.ASCII)
 # What those who may ask but not read the log are shown again of what they did.
 _DESK = ("asked", "held", "waiting", "told")
-
-
-@router.get("/sign-in")
-def sign_in_page(request: Request, next: str = "/") -> Response:
-    """The form for a key; who is signed in already is led on."""
-    if key_of(request, recalled=True) is not None:
-        return go(_own_page(next))
-    return render(request, "sign_in.html", next=_own_page(next), message="")
-
-
-@router.post("/sign-in")
-def sign_in(request: Request, form: Form) -> Response:
-    """Give this browser a token for the key."""
-    refuse_guessing(request)
-    path = _own_page(forms.text(form, "next"))
-    key = request.app.state.keys.find(forms.text(form, "key").strip())
-    if key is None:
-        note_guess(request)
-        message = "This key does not work: it is misspelt, expired or revoked. Ask an admin for another one."
-        return render(request, "sign_in.html", 401, next=path, message=message)
-    response = go(path)
-    keys: Keys = request.app.state.keys
-    secure, seconds = request.url.scheme == "https", int(keys.limits.hours * 3600)
-    response.set_cookie(
-        COOKIE, keys.sign_in(key), max_age=seconds, httponly=True, samesite="strict", secure=secure
-    )  # fmt: skip
-    return response
-
-
-@router.post("/sign-out")
-def sign_out(request: Request, form: Form) -> Response:
-    """Make this browser's token worthless."""
-    token = request.cookies.get(COOKIE)
-    if token:
-        request.app.state.keys.sign_out(token)
-    response = go("/sign-in")
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
-    return response
 
 
 @router.get("/")
@@ -128,8 +88,8 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     ledger = request.app.state.ledger
     head = views.head(ledger, trial)
     found = ledger.event(trial, number)
-    # The status was read before: once closed, a trial stays so.
-    content = show_event(found, closed=head.status == "closed")["body"]
+    # The status was read before: once closed or unsealed, a trial stays so.
+    content = show_event(found, closed=is_told(head.status, head.unsealed))["body"]
     words = describe(found, head.settings.risks)
     body = json.dumps(content, indent=2, ensure_ascii=False)
     return render(request, "event.html", key=key, head=head, event=found, content=content, description=words, body=body)
@@ -144,14 +104,13 @@ def keys_page(request: Request, key: KeyKeeper) -> Response:
 @router.get("/trials/{trial}/{form}")
 def form(trial: TrialInPath, form: str, key: Lister) -> Response:
     """The address of a form, entered by hand: the page that it is on."""
-    return go(_own_page(f"/trials/{trial}"))
+    return go(own_page(f"/trials/{trial}"))
 
 
+router.include_router(files.router)
 router.include_router(forms.router)
-
-
-def _own_page(path: str) -> str:
-    return path if _OWN_PAGE.fullmatch(path) else "/"
+router.include_router(signing.router)
+router.include_router(members.router)
 
 
 def _sent(request: Request, key: Key, trial: str, done: str, number: int, of: int) -> Sent:

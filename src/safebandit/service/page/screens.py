@@ -115,7 +115,7 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
         context["waiting"] = views.waiting(ledger, head, asker=asker, most=MOST_WAITING)
     if key.may("log"):
         context["log"] = worded(views.log(ledger, head.name, most=NEWEST), head)
-    if context["glance"] is None or request.app.state.outlook.delayed(key):
+    if context["glance"] is None or request.app.state.outlook.delayed(key, head.name):
         head = head._replace(holding=head.holding and without_numbers(head.holding))
     context["hold"] = _hold(head, context["glance"])
     return context
@@ -124,7 +124,7 @@ def _trial_context(request: Request, key: Key, head: views.Head, *, fresh: bool 
 def _glance(request: Request, key: Key, head: views.Head, *, fresh: bool = True) -> tuple[views.Glance, int]:
     """A trial at a glance as this key may see it, and the event up to which it was read."""
     outlook, ledger = request.app.state.outlook, request.app.state.ledger
-    if outlook.delayed(key):
+    if outlook.delayed(key, head.name):
         return views.past_glance(ledger, outlook.overview(head.name, delayed=True)), head.number
     glance = views.glance_at(ledger, head, fresh=fresh)
     return glance, glance.overview.events
@@ -205,7 +205,7 @@ def arms_screen(request: Request, key: Key, name: str) -> Response:
 def analysis_screen(request: Request, key: Key, name: str) -> Response:
     """What may be said of the arms, as late as this key may see their sums."""
     outlook = request.app.state.outlook
-    head, delayed = views.head(request.app.state.ledger, name), outlook.delayed(key)
+    head, delayed = views.head(request.app.state.ledger, name), outlook.delayed(key, name)
     found = outlook.analysis(name, delayed=delayed)
     return render(request, "analysis.html", key=key, head=head, found=found, delayed=delayed)
 

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -46,6 +46,8 @@ class Head(NamedTuple):
     settings: Settings
     holding: str | None
     waiting: str | None
+    proposals: Mapping[str, Any] | None = None
+    unsealed: Collection[str] = ()
 
     @property
     def red(self) -> bool:
@@ -124,7 +126,8 @@ def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> He
     stands = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
     settings = Settings.from_dict(state["settings"])
-    return Head(row.name, row.status, row.number, row.time, *counts, settings, *stands)
+    seen = Head(row.name, row.status, row.number, row.time, *counts, settings, *stands)
+    return seen._replace(proposals=state.get("proposals", {}), unsealed=state.get("unsealed", ()))
 
 
 class Glances:

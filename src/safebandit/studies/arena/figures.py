@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from safebandit.pictures import COLOURS, EMPTY, GUIDE, INK, LESS_AND_MORE, MARKERS, PAPER
 from safebandit.problems.theory import bounds_of
-from safebandit.simulation.plots import COLOURS, MARKERS, Line, draw_lines, legend_below, new_figure, save
+from safebandit.simulation.plots import Line, draw_lines, legend_below, new_figure, save
 from safebandit.studies.arena.collection import SLOPE
 from safebandit.studies.arena.leaderboard import Overall, Score, Standing
 from safebandit.studies.arena.plan import DECADE, PER_DECADE
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from safebandit.core.arms import Numbers
     from safebandit.studies.arena.run import Board
 
-# Blue for less and red for more than 1: told apart by every kind of colour vision.
-COLOUR_MAP = "RdBu_r"
 # Ratios beyond 8 and 1/8 have the darkest colours.
 DARKEST = 8.0
 LIMIT_MARK = "†"
@@ -116,7 +115,7 @@ def ranks_by_size(boards: Sequence[Board]) -> Figure:
         axis.set_xticks([*by_size], [f"{units:,}" for units in by_size])
         axis.minorticks_off()
     axes[0].set(ylabel="mean rank by regret (1 is best)", ylim=(max(len(lines), 2) + 0.5, 0.5))
-    axes[1].axhline(1.0, color="black", linewidth=0.8)
+    axes[1].axhline(1.0, color=INK, linewidth=0.8)
     axes[1].set(ylabel="unsafe plays, as a share of equal randomisation's")
     legend_below(figure, axes)
     return figure
@@ -131,14 +130,14 @@ def heat_map(board: Board, chart: Map) -> Figure:
     figure.set_size_inches(2.6 + 0.72 * len(policies), 1.6 + 0.27 * len(standings))
     shades = np.array([[_shade(cell) for cell in row] for row in cells])
     # A cell without a number is transparent.
-    axis.set_facecolor("#e8e8e8")
-    axis.imshow(shades, cmap=COLOUR_MAP, vmin=-1.0, vmax=1.0, aspect="auto")
+    axis.set_facecolor(EMPTY)
+    axis.imshow(shades, cmap=LESS_AND_MORE, vmin=-1.0, vmax=1.0, aspect="auto")
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             dark = abs(shades[i, j]) > 0.65
             # Inside the axes, hundreds of them: measuring each would take most of the time of the picture.
             axis.text(
-                j, i, cell_text(cell), ha="center", va="center", fontsize=8, color="white" if dark else "black",
+                j, i, cell_text(cell), ha="center", va="center", fontsize=8, color=PAPER if dark else INK,
                 fontweight="bold" if cell.sure else "normal",
             ).set_in_layout(False)  # fmt: skip
     _label_rows(axis, standings)
@@ -158,7 +157,7 @@ def _label_rows(axis: Axes, standings: Sequence[Standing]) -> None:
     groups = [one.task.entry.group for one in standings]
     for i in range(1, len(groups)):
         if groups[i] != groups[i - 1]:
-            axis.axhline(i - 0.5, color="black", linewidth=0.8)
+            axis.axhline(i - 0.5, color=INK, linewidth=0.8)
 
 
 def _cell(one: Standing, policy: str, chart: Map) -> Cell:
@@ -196,8 +195,8 @@ def trade_off(leaderboard: Sequence[Overall]) -> Figure:
     styles = dict(zip(points, zip(MARKERS * len(points), COLOURS * len(points), strict=False), strict=False))
     for axis, shown in zip(axes, (points, near), strict=False):
         axis.set(xscale="log", yscale="log")
-        axis.axvline(1.0, color="grey", linewidth=0.8)
-        axis.axhline(1.0, color="grey", linewidth=0.8)
+        axis.axvline(1.0, color=GUIDE, linewidth=0.8)
+        axis.axhline(1.0, color=GUIDE, linewidth=0.8)
         for name, (x, y) in shown.items():
             axis.plot(x, y, styles[name][0], color=styles[name][1], markersize=7)
         axis.margins(0.15)
@@ -233,8 +232,8 @@ def dominated_slope(one: Standing, policies: Sequence[str]) -> Figure:
     draw_lines(axes[1], {policy: Line(*_growth(times[shown], plays, logs)) for policy, plays in slow.items()})
     bounds = bounds_of(one.task.entry.instance)
     for axis in axes:
-        axis.axhline(bounds.unsafe_slope, color="black", linewidth=1, linestyle="--")
-        axis.axhline(bounds.lower_unsafe_slope, color="black", linewidth=1)
+        axis.axhline(bounds.unsafe_slope, color=INK, linewidth=1, linestyle="--")
+        axis.axhline(bounds.lower_unsafe_slope, color=INK, linewidth=1)
         axis.set(xscale="log", xlabel="T", ylim=(0.0, max(axis.get_ylim()[1], 1.15 * bounds.unsafe_slope)))
         for level, text in ((bounds.unsafe_slope, "1/max(d_<, d_>)"), (bounds.lower_unsafe_slope, "1/(d_< + d_>)")):
             axis.annotate(
@@ -293,7 +292,7 @@ def _label_points(
         axis.annotate(
             name, points[name], xytext=(dx, dy), textcoords="offset points", fontsize=9,
             ha="left" if dx > 0 else "right", va="center",
-            arrowprops={"arrowstyle": "-", "color": "grey", "linewidth": 0.6} if dy else None,
+            arrowprops={"arrowstyle": "-", "color": GUIDE, "linewidth": 0.6} if dy else None,
         )  # fmt: skip
 
 

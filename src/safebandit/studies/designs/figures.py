@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safebandit.simulation.plots import COLOURS, DASHES, draw_boxes, legend_below, new_figure
+from safebandit.pictures import COLOURS, DASHES, GUIDE, HATCHES
+from safebandit.simulation.plots import draw_boxes, legend_below, new_figure
 from safebandit.studies.designs.asking import Key, estimate, values
 from safebandit.trials.histories import Happening, histories
 from safebandit.trials.simulated import plan_of
@@ -48,7 +49,7 @@ def _draw_bars(axis: Axes, i: int, designs: int, each: Played, keys: list[Key]) 
     axis.bar(
         np.arange(len(keys)) + (i - (designs - 1) / 2) * width, [one.value for one in shown], width, yerr=reach,
         color=COLOURS[i % len(COLOURS)], label=each.label, error_kw={"elinewidth": 1.0},
-        hatch=("", "//", "..", "xx")[i // len(COLOURS) % 4],
+        hatch=HATCHES[i % len(HATCHES)],
     )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def _draw_trial(axis: Axes, each: Played, events: list[Happening]) -> None:
     harmed = {one.unit for one in events if any(risk for risk in one.outcome[1:])}
     rewarded = {one.unit for one in events if one.outcome[0]}
     kinds: dict[str, tuple[set[int], dict[str, Any]]] = {
-        "given": (set(given) - harmed - rewarded, {"marker": "o", "facecolors": "none", "edgecolors": "#7f7f7f"}),
+        "given": (set(given) - harmed - rewarded, {"marker": "o", "facecolors": "none", "edgecolors": GUIDE}),
         "reward": (rewarded - harmed, {"marker": "o", "color": COLOURS[2]}),
         "harm": (harmed - rewarded, {"marker": "X", "color": COLOURS[1]}),
         "reward and harm": (harmed & rewarded, {"marker": "P", "color": COLOURS[3]}),

@@ -1,7 +1,8 @@
 """Numbers that others printed of reference designs, and how far ours are from them.
 
-A number agrees if it differs by at most three standard errors of both together, and by half of the last digit that was
-printed. Of a source that does not say how many trials it simulated, ten thousand are assumed.
+A number agrees if it differs by at most four standard errors of both together, and by half of the last digit that was
+printed: of sixty such numbers, a correct program has one that does not with a chance of at most 0.4 %. Of a source that
+does not say how many trials it simulated, ten thousand are assumed.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from safebandit.problems.scenario import Scenario
 from safebandit.studies.designs.asking import Key, estimate
 from safebandit.studies.designs.run import operating_characteristics
 
-ERRORS = 3.0
+ERRORS = 4.0
 ASSUMED = 10_000
 
 
 class Case(NamedTuple):
     """One printed table: the design by its text on a truth; what was printed, by characteristic; where, from how many
-    trials, and to which digit. `risk_delay` is how many days a risk takes to be known, where one unit arrives a day.
+    trials (`assumed` where nobody says), and to which digit. `risk_delay` is how many days a risk takes to be known,
+    where one unit arrives a day.
     """
 
     name: str
@@ -32,9 +34,10 @@ class Case(NamedTuple):
     trials: int = ASSUMED
     digit: float = 0.001
     risk_delay: float = 0.0
+    assumed: bool = False
 
 
-class Verdict(NamedTuple):
+class Agreement(NamedTuple):
     """A number that was printed, ours, the standard error of their difference, and whether they agree."""
 
     case: Case
@@ -82,10 +85,11 @@ CASES = (
          _selected((0.317, 0.552, 0.114, 0.012, 0.001), 0.004, 21.1), _BOIN),
     Case("BOIN, scenario 2, all units", "boin:target=.25,cohort=3,units=30", _S2,
          _selected((0.231, 0.617, 0.131, 0.014, 0.002), 0.006), _BOIN),
-    Case("BOIN, scenario 1", _STAYS, _S1, {("selected", "0"): 0.770}, _ZHAO),
-    Case("BOIN, scenario 2", _STAYS, _S2, {("selected", "1"): 0.556}, _ZHAO),
-    Case("BOIN, scenario 3", _STAYS, _S3, {("selected", "2"): 0.567}, _ZHAO),
-    Case("BOIN12", _TWELVE, _TOX, {("selected", "1"): 0.573, ("selected", "2"): 0.213}, "trialdesign.org", _EFF),
+    Case("BOIN, scenario 1", _STAYS, _S1, {("selected", "0"): 0.770}, _ZHAO, assumed=True),
+    Case("BOIN, scenario 2", _STAYS, _S2, {("selected", "1"): 0.556}, _ZHAO, assumed=True),
+    Case("BOIN, scenario 3", _STAYS, _S3, {("selected", "2"): 0.567}, _ZHAO, assumed=True),
+    Case("BOIN12", _TWELVE, _TOX, {("selected", "1"): 0.573, ("selected", "2"): 0.213}, "trialdesign.org", _EFF,
+         assumed=True),
     Case("BOIN12, units", _TWELVE, _TOX,
          {("units", str(k)): value for k, value in enumerate((5.25, 9.04, 6.22, 2.98, 0.65))},
          "the script of a published comparison, ModelAssistedPhase12", _EFF, digit=0.01),
@@ -93,7 +97,8 @@ CASES = (
          "Wheeler, exact", trials=10**9, digit=0.01),
     Case("CRM", "crm:target=.3,cohort=3,units=36,guess=3", (0.05, 0.12, 0.2, 0.3, 0.45, 0.6),
          _selected((0.0, 0.018, 0.228, 0.555, 0.190, 0.009)), "the R package dfcrm", trials=5_000),
-    Case("mTPI", "mtpi:target=.25,cohort=3,units=30", _JI, _selected((0.14, 0.78, 0.08)), "Ji et al. 2010", digit=0.01),
+    Case("mTPI", "mtpi:target=.25,cohort=3,units=30", _JI, _selected((0.14, 0.78, 0.08)), "Ji et al. 2010", digit=0.01,
+         assumed=True),
     Case("RAR, three arms alike", _ADAPTR, (0.25, 0.25, 0.25), _adaptr(0.026, 0.265, 1846.0), "the R package adaptr",
          trials=5_000, risk_delay=_IN_FOLLOW_UP),
     Case("RAR, three arms alike, calibrated", _CALIBRATED, (0.25, 0.25, 0.25),
@@ -104,6 +109,11 @@ CASES = (
 )  # fmt: skip
 
 
+def what_of(name: str, of: str) -> str:
+    """A characteristic in words, such as "selected 1"."""
+    return f"{name} {of}".strip()
+
+
 def compare(
     cases: Sequence[Case] = CASES,
     *,
@@ -111,7 +121,7 @@ def compare(
     seed: int = 1,
     workers: int | None = None,
     progress: Callable[[Any], None] | None = None,
-) -> Iterator[Verdict]:
+) -> Iterator[Agreement]:
     """Play every case, and hold what comes out beside what was printed."""
     for case in cases:
         scenario = Scenario(case.name, nu=case.nu, mu=case.mu, risk_delay=case.risk_delay)
@@ -120,14 +130,15 @@ def compare(
         )
         for (name, of), printed in case.printed.items():
             ours = estimate(found.played[0].cell, Key(name, of))
-            what = f"{name} {of}".strip()
-            yield Verdict(case, what, printed, ours.value, _error(case, name, printed, ours, trials))
+            yield Agreement(case, what_of(name, of), printed, ours.value, _error(case, name, printed, ours, trials))
 
 
 def _error(case: Case, name: str, printed: float, ours: Any, trials: int) -> float:
-    """Of the difference: a printed share has the error of its trials, a printed mean that of as many of ours."""
+    """Of the difference: of means by our deviation, of shares by what both together have seen.
+
+    A share that one of the two never saw would by itself have no error at all.
+    """
     if name in ("size", "units"):
-        theirs = ours.se * math.sqrt(trials / case.trials)
-    else:
-        theirs = math.sqrt(max(printed * (1 - printed), 0.0) / case.trials)
-    return math.hypot(theirs, ours.se)
+        return float(ours.se) * math.sqrt(1 + trials / case.trials)
+    pooled = (printed * case.trials + ours.value * trials) / (case.trials + trials)
+    return math.sqrt(max(pooled * (1 - pooled), 0.0) * (1 / case.trials + 1 / trials))

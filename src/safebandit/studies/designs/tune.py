@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safebandit.errors import StudyError
 from safebandit.files import written_whole
+from safebandit.pictures import COLOURS, GUIDE, PAPER
 from safebandit.simulation.execution import Progress, Step
-from safebandit.simulation.plots import COLOURS, new_figure, save
+from safebandit.simulation.plots import new_figure, save
 from safebandit.simulation.simulate import at_least
 from safebandit.studies.designs.catalogue import CHARACTERISTICS
 from safebandit.studies.designs.estimates import Estimate
@@ -84,13 +85,13 @@ class Tuning:
         figure, (axis,) = new_figure(1)
         figure.set_size_inches(8.0, 6.0)
         edge = sorted((each for each in self.points if each.on_front), key=lambda each: each.first.value)
-        axis.plot([each.first.value for each in edge], [each.second.value for each in edge], color="#7f7f7f", ls=":")
+        axis.plot([each.first.value for each in edge], [each.second.value for each in edge], color=GUIDE, ls=":")
         for each in self.points:
             first, second = each.first, each.second
             axis.errorbar(
                 first.value, second.value, xerr=[[first.value - first.low], [first.high - first.value]],
                 yerr=[[second.value - second.low], [second.high - second.value]], color=COLOURS[0], marker="o",
-                markerfacecolor=COLOURS[0] if each.on_front else "white", linestyle="none", elinewidth=0.8,
+                markerfacecolor=COLOURS[0] if each.on_front else PAPER, linestyle="none", elinewidth=0.8,
             )  # fmt: skip
             if each.on_front:
                 label = ", ".join(f"{path.rpartition('.')[2]} {value:g}" for path, value in each.values.items())

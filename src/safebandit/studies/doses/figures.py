@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safebandit.core.dosing import UniformDoses
-from safebandit.simulation.plots import COLOURS, DASHES, MARKERS, legend_below, new_figure
+from safebandit.pictures import COLOURS, DASHES, MARKERS
+from safebandit.simulation.plots import legend_below, new_figure
 from safebandit.studies.doses.study import read_system
 from safebandit.studies.identify.summary import WIDE
 

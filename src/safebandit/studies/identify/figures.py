@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from safebandit.simulation.plots import COLOURS, DASHES, MARKERS, legend_below, new_figure
+from safebandit.pictures import COLOURS, DASHES, MARKERS
+from safebandit.simulation.plots import legend_below, new_figure
 from safebandit.studies.identify.run import QUESTIONS
 from safebandit.studies.identify.summary import WIDE
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from safebandit.pictures import COLOURS, GUIDE, INK, MARKERS, PAPER
 from safebandit.problems.limits import plain_alpha, show_alpha
-from safebandit.simulation.plots import COLOURS, MARKERS, legend_below, new_figure, save
+from safebandit.simulation.plots import legend_below, new_figure, save
 from safebandit.studies.recommend.summary import RULE
 from safebandit.studies.report import write_page
 
@@ -38,14 +39,14 @@ def front(found: Recommendation) -> Figure:
     figure.set_size_inches(8.0, 6.0)
     edge = sorted((one for one in found.scores if one.on_front), key=lambda one: one.regret.value)
     axis.plot(
-        [one.regret.value for one in edge], [one.unsafe_plays.value for one in edge], color="#7f7f7f", linestyle=":",
+        [one.regret.value for one in edge], [one.unsafe_plays.value for one in edge], color=GUIDE, linestyle=":",
         linewidth=1.2, zorder=1,
     )  # fmt: skip
     for i, one in enumerate(found.scores):
         _draw_candidate(axis, i, one)
     chosen = found.chosen
     axis.scatter(
-        chosen.regret.value, chosen.unsafe_plays.value, s=260, facecolors="none", edgecolors="black", linewidths=1.4,
+        chosen.regret.value, chosen.unsafe_plays.value, s=260, facecolors="none", edgecolors=INK, linewidths=1.4,
         label="recommended", zorder=4,
     )  # fmt: skip
     axis.set(xlabel="mean regret", ylabel=f"mean unsafe plays, of {found.plan.units:,} units")
@@ -62,7 +63,7 @@ def _draw_candidate(axis: Axes, i: int, one: Score) -> None:
     x, y = one.regret, one.unsafe_plays
     axis.errorbar(
         x.value, y.value, xerr=[[x.value - x.low], [x.high - x.value]], yerr=[[y.value - y.low], [y.high - y.value]],
-        color=colour, marker=marker, markersize=7, markerfacecolor=colour if one.on_front else "white",
+        color=colour, marker=marker, markersize=7, markerfacecolor=colour if one.on_front else PAPER,
         linestyle="none", elinewidth=1.0, label=one.policy, zorder=3,
     )  # fmt: skip
 

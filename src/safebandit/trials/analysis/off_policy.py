@@ -156,12 +156,12 @@ def _read(source: Any, name: str | None) -> tuple[AnalysedUnits, Iterable[Event]
         raise TrialError(f"what_if needs the log of a trial: give a Trial, or a record and a name, got {source!r}")
     if name is None:
         raise TrialError("a record holds several trials; give the name of one")
-    from safebandit.trials.record.store import read_log
+    from safebandit.trials.record.store import load_state, read_log
 
-    units = from_record(source, name)
+    # One state of the record: whoever asks or tells meanwhile is in neither the units nor the log.
     with source.reading() as connection:
-        events = list(read_log(connection, name))
-    return units, events, source.state(name).settings
+        units = from_record(source, name, connection=connection)
+        return units, list(read_log(connection, name)), load_state(connection, name).settings
 
 
 def ask_other(name: str, events: Iterable[Event], policy: Any, arms: Sequence[str]) -> _Asked:

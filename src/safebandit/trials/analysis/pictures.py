@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from safebandit.pictures import INK
 from safebandit.simulation.plots import Line, draw_lines, legend_below, new_figure
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def picture(found: Analysis) -> Figure:
         rows = [each for each in found.estimates if each.endpoint == endpoint]
         draw_lines(axis, {each.arm: _line(each) for each in rows})
         if rows[0].limit is not None:
-            axis.axhline(rows[0].limit, color="black", linestyle=":", linewidth=1.0, label="the risk's limit")
+            axis.axhline(rows[0].limit, color=INK, linestyle=":", linewidth=1.0, label="the risk's limit")
         axis.set(xlabel="known outcomes of the arm", ylabel=endpoint, ylim=(0.0, 1.0), xscale="log")
         axis.xaxis.set_major_formatter("{x:,.0f}")
     legend_below(figure, axes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from safebandit.trials.units import UnitTable, as_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    import sqlalchemy as sa
 
     from safebandit.trials.record.ledger import Ledger
 
@@ -124,18 +126,23 @@ def from_past(record: Ledger, name: str, *, delay: int) -> AnalysedUnits:
     return _from_table(name, now.settings, as_table(past.units()), None)
 
 
-def from_record(record: Ledger, name: str, *, chances: bool = True) -> AnalysedUnits:
-    """The units of a trial in a record; without `chances` none are read from its log."""
+def from_record(
+    record: Ledger, name: str, *, chances: bool = True, connection: sa.Connection | None = None
+) -> AnalysedUnits:
+    """The units of a trial in a record; without `chances` none are read from its log. With a `connection` they are read
+    as they are there, beside what else is.
+    """
     from safebandit.trials.record.store import as_written, read_ahead, read_log, trial_row
 
-    with record.reading() as connection:
-        row, ahead = trial_row(connection, name), read_ahead(connection, name)
+    there = record.reading() if connection is None else contextlib.nullcontext(connection)
+    with there as reading:
+        row, ahead = trial_row(reading, name), read_ahead(reading, name)
         with as_written(f'the state of trial "{name}"'):
             settings = Settings.from_dict(json.loads(row.state)["settings"])
         asked = None
         if chances:
             counted = {ahead.table.rounds[row] for row in np.flatnonzero(ahead.table.arms >= 0)}
-            decided = (event for event in read_log(connection, name) if event.kind == "asked")
+            decided = (event for event in read_log(reading, name) if event.kind == "asked")
             asked = [event for event in decided if event.content["round"] in counted]
     return _from_table(name, settings, ahead.table, asked)
 
@@ -202,7 +209,7 @@ def from_csv(
         raise TrialError(f"units come from a trial, a record or a table with the columns arm and risk, got {table!r}")
     named = "the table" if isinstance(table, pd.DataFrame) else Path(table).name
     read = Table(table) if isinstance(table, pd.DataFrame) else read_file(Path(table), ["arm"])
-    rows = read.rows.rename(columns=lambda column: from_cell(str(column)))
+    rows = read.rows.rename(columns=lambda column: _head(from_cell(str(column))))
     if "arm" not in rows:
         raise TrialError(f'{named} has no column "arm"; {suggest("arm", map(str, rows.columns))}')
     columns = [column for column in rows.columns if column.startswith("risk")]
@@ -212,10 +219,23 @@ def from_csv(
     return _from_columns(read._replace(rows=rows), columns, named, alpha, control, lost or "harm")
 
 
+def _head(column: str) -> str:
+    """The name of a column, however its blanks and capitals are typed; what follows "risk" is a name of its own.
+
+    >>> _head(" Arm"), _head("Given_Up"), _head("Risk toxic Effects")
+    ('arm', 'given_up', 'risk toxic Effects')
+    """
+    first, blank, rest = column.strip().partition(" ")
+    return first.lower() + blank + rest
+
+
 def _from_columns(
     table: Table, columns: list[str], named: str, alpha: Any, control: str | None, lost: str
 ) -> AnalysedUnits:  # fmt: skip
-    missing = are_missing(table.rows["arm"]).to_numpy()
+    # An arm may be named "None" or "NA": only what is no text, or an empty one, is missing.
+    cells = table.rows["arm"]
+    empty = cells.map(lambda arm: isinstance(arm, str) and not arm.strip())
+    missing = (cells.isna() | empty).to_numpy(bool)
     if missing.any():
         raise TrialError(f"every unit needs an arm, {table.place(int(missing.argmax()))} has none")
     names = [from_cell(str(arm)) for arm in table.rows["arm"]]

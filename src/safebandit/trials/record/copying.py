@@ -20,9 +20,12 @@ from sqlalchemy.engine import URL
 from safebandit.errors import DamagedError, RecordError
 from safebandit.files import written_whole
 from safebandit.trials.record.database import (
+    alert_positions,
+    alerts,
     database_errors,
     events,
     keys,
+    messages,
     people,
     projects,
     read_url,
@@ -35,8 +38,8 @@ from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.sqlite_file import open_file
 from safebandit.trials.record.triggers import changeable
 
-# In this order: events and units belong to trials.
-TABLES = (trials, events, units, registry, projects, people, roles, keys)
+# In this order: events and units belong to trials, what was sent to alerts.
+TABLES = (trials, events, units, registry, projects, people, roles, keys, alerts, alert_positions, messages)
 # Rows that are read and written at once.
 ROWS = 2000
 

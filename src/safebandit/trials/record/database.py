@@ -21,7 +21,7 @@ from safebandit.trials.record.sqlite_file import is_read_only, open_file
 # Connections of a process to PostgreSQL, unless told: a file needs no limit.
 POOL = 15
 # The migration that this code needs.
-REVISION = "0006"
+REVISION = "0007"
 
 # A trial's name with that of its project before it.
 NAME_LENGTH = 100
@@ -147,6 +147,67 @@ sessions = sa.Table(
     sa.Column("person", sa.String(16)),
     sa.Column("expires", sa.String(27), nullable=False),
     sa.Column("seen", sa.String(27), nullable=False),
+)
+
+# Who is told when something happens in a trial, or in any of a project; the secret signs what is sent.
+alerts = sa.Table(
+    "alerts",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("project", sa.String(32), nullable=False),
+    sa.Column("trial", sa.String(NAME_LENGTH), sa.ForeignKey("trials.name")),
+    sa.Column("kinds", sa.Text, nullable=False),
+    sa.Column("channel", sa.String(16), nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("patience", sa.Float),
+    sa.Column("quiet", sa.Float, nullable=False),
+    sa.Column("secret", sa.Text),
+    sa.Column("created", sa.String(27), nullable=False),
+    sa.Column("removed", sa.String(27)),
+)
+
+# Up to which event of a trial's log an alert has been considered; and the last events since which a unit is waited for,
+# or no arm is given, of which it has told.
+alert_positions = sa.Table(
+    "alert_positions",
+    metadata,
+    sa.Column("alert", sa.String(16), sa.ForeignKey("alerts.id"), primary_key=True),
+    sa.Column("trial", sa.String(NAME_LENGTH), sa.ForeignKey("trials.name"), primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("unit_told", sa.BigInteger, nullable=False),
+    sa.Column("wait_told", sa.BigInteger, nullable=False),
+)
+
+# What alerts have to send, and what became of it; `due` is in seconds since 1970.
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("alert", sa.String(16), sa.ForeignKey("alerts.id"), nullable=False),
+    sa.Column("trial", sa.String(NAME_LENGTH)),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("made", sa.Float, nullable=False),
+    sa.Column("due", sa.Float, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("said", sa.Text),
+    sa.Column("done", sa.Float),
+)
+sa.Index(
+    "messages_waiting", messages.c.due,
+    sqlite_where=messages.c.state == "waiting", postgresql_where=messages.c.state == "waiting",
+)  # fmt: skip
+sa.Index("messages_of_alert", messages.c.alert, messages.c.trial, messages.c.kind, messages.c.made)
+
+# Of several processes the one that has a lease does the work that it names.
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("name", sa.String(16), primary_key=True),
+    sa.Column("holder", sa.String(64), nullable=False),
+    sa.Column("until", sa.Float, nullable=False),
 )
 
 

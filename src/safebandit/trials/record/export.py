@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 
-from safebandit.errors import TrialError
+from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.concealment import concealed_settings
 from safebandit.trials.contexts import ranges_of
 from safebandit.trials.document import write_document
@@ -18,6 +18,7 @@ from safebandit.trials.events import canonical
 from safebandit.trials.record.database import events, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.store import as_written, read_log, trial_row
+from safebandit.trials.second_person import is_told
 from safebandit.trials.settings import Settings
 from safebandit.trials.texts import no_formula
 from safebandit.version import __version__
@@ -46,9 +47,22 @@ def export(ledger: Ledger, name: str, kind: str, *, whole: bool = False) -> byte
 def _log(ledger: Ledger, name: str, whole: bool) -> bytes:
     with ledger.reading() as connection:
         row = trial_row(connection, name)
-        told = whole or row.status == "closed"
         with as_written(f'trial "{name}"'):
+            told = _is_told(row, whole)
             return write_document(name, row._mapping, read_log(connection, name), whole=told).encode()
+
+
+def _is_told(row: Any, whole: bool) -> bool:
+    """Whether nothing is left out; in a trial that asks for a second person to unseal it, not because one wants it."""
+    state = json.loads(row.state)
+    if is_told(row.status, state.get("unsealed", ())):
+        return True
+    if whole and "unseal" in state["settings"].get("second_person", ()):
+        raise ConflictError(
+            f'trial "{row.name}" is exported whole before it is closed only when two people unsealed its stream; '
+            "propose it, and another person approves it"
+        )
+    return whole
 
 
 def _table(ledger: Ledger, name: str, whole: bool) -> pa.Table:
@@ -67,7 +81,7 @@ def _units_of(connection: sa.Connection, row: Any, name: str, whole: bool) -> pa
     wanted = sa.select(*fields, events.c.time, events.c.body).join(events, asked)
     ordered = wanted.where(units.c.trial == name).order_by(units.c.round)
     rows = [_row(each) for each in connection.execution_options(yield_per=1000).execute(ordered)]
-    told = settings.to_dict() if whole or row.status == "closed" else concealed_settings(settings.to_dict())
+    told = settings.to_dict() if _is_told(row, whole) else concealed_settings(settings.to_dict())
     about = {"trial": name, "software": __version__, "hash": row.hash, "settings": canonical(told)}
     schema = _schema(settings, about)
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)

@@ -1,5 +1,5 @@
-"""The database's own log: which projects and trials were made, which people and keys, what each may do, by whom and
-when, and who signed in.
+"""The database's own log: which projects, trials and alerts were made, which people and keys, what each may do, by whom
+and when, and who signed in.
 
 Its events are chained as those of a trial are. The first, `begun`, names what was there when the log began.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from safebandit.errors import DamagedError, SafebanditError
-from safebandit.trials.events import NOTHING, Event, canonical, link_problem, seal, stamp, stamp_problem
-from safebandit.trials.record.database import events, keys, people, projects, registry, roles, trials
+from safebandit.trials.events import NOTHING, Event, canonical, hash_of, link_problem, seal, stamp, stamp_problem
+from safebandit.trials.record.database import alerts, events, keys, people, projects, registry, roles, trials
 from safebandit.trials.replay import Verification
 from safebandit.trials.texts import DEFAULT, check_project, check_text
 
@@ -52,6 +52,7 @@ class Registry:
         self.projects: dict[str, dict[str, Any]] = {}
         self.people: dict[str, dict[str, Any]] = {}
         self.keys: dict[str, dict[str, Any]] = {}
+        self.alerts: dict[str, dict[str, Any]] = {}
         # Of a person or a key, what it may do in which project.
         self.roles: dict[tuple[str, str], str] = {}
         self._actor = ""
@@ -103,6 +104,8 @@ class Registry:
             "key made": self._make_key,
             "key rotated": self._rotate_key,
             "key revoked": self._revoke_key,
+            "alert made": self._make_alert,
+            "alert removed": self._remove_alert,
             "signed in": self._sign_in,
         }
         if kind not in kinds or (kind == "begun") != (self.number == 0):
@@ -190,10 +193,36 @@ class Registry:
         self.keys[id] = {**self.keys[id], "revoked": revoked}
         return None
 
+    def _make_alert(self, **alert: Any) -> str | None:
+        if alert.keys() != REGISTERED_OF_ALERT:
+            return f"makes an alert of {', '.join(sorted(alert))}, which is not what an alert has"
+        if alert["id"] in self.alerts:
+            return f"makes the alert {alert['id']!r}, which is there already"
+        self.alerts[alert["id"]] = alert
+        return None
+
+    def _remove_alert(self, *, id: str, removed: str) -> str | None:
+        if id not in self.alerts or self.alerts[id]["removed"] is not None:
+            return f"removes the alert {id!r}, which is not there"
+        self.alerts[id] = {**self.alerts[id], "removed": removed}
+        return None
+
     def _sign_in(self, *, key: str | None = None, person: str | None = None) -> str | None:
         if (key is None) == (person is None) or (key or person) not in (self.keys if person is None else self.people):
             return f"says that {key or person!r} signed in, who is not there"
         return None
+
+
+def registered_alert(alert: Mapping[Any, Any]) -> dict[str, Any]:
+    """What the log says of an alert: all but its secret, and of an address, which may be one, the host; a hash of both
+    shows whether they were changed.
+    """
+    address = alert["target"].split("/")[2] if alert["channel"] == "webhook" else alert["target"]
+    kept = {column.name: alert[column.name] for column in alerts.c if column.name not in ("target", "secret")}
+    return {**kept, "address": address, "hash": hash_of((alert["target"], alert["secret"]))}
+
+
+REGISTERED_OF_ALERT = {*alerts.c.keys(), "address", "hash"} - {"target", "secret"}
 
 
 # What the event of a key has, and what it had before there were projects.
@@ -227,8 +256,10 @@ def _beside_problem(connection: sa.Connection, read: Registry) -> str | None:
         ("key", keys, read.keys),
         ("person", people, read.people),
         ("project", projects, read.projects),
+        ("alert", alerts, read.alerts),
     ):
-        kept = {row[0]: row._mapping for row in connection.execute(sa.select(table))}
+        shown = registered_alert if table is alerts else dict
+        kept = {row[0]: shown(row._mapping) for row in connection.execute(sa.select(table))}
         for name in [*given, *kept]:
             made = given.get(name)
             if made is None or name not in kept or made != {field: kept[name][field] for field in made}:

@@ -6,7 +6,8 @@ a failure is told as any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,6 +18,8 @@ from safebandit.trials.units import Unit
 
 _EVENT = tuple(column.name for column in events.c)
 _UNIT = tuple(column.name for column in units.c)
+# Rows that are read at once.
+PAGE = 1000
 # What changes of a unit after it was given its arm.
 _CHANGES = ("outcome", "told_at", "lost_at", "voided_at", "pending")
 _TRIAL = tuple(column.name for column in trials.c if column.name != "name")
@@ -37,6 +40,7 @@ def _written(dialect: str) -> dict[str, str]:
         "add units": f"INSERT INTO units ({', '.join(_UNIT)}) VALUES ({marks['units']})",
         "change units": f"UPDATE units SET {changes} WHERE trial = {mark} AND id = {mark}",
         "change trial": f"UPDATE trials SET {state} WHERE name = {mark}",
+        "all units": f"SELECT {', '.join(_UNIT)} FROM units WHERE trial = {mark}",
         "find units": f"SELECT {', '.join(_UNIT)} FROM units WHERE trial = {mark} AND id {among}",
         "find asked": f"SELECT {asked} FROM events WHERE trial = {mark} AND kind = 'asked' AND {asked} {among}",
     }
@@ -57,16 +61,16 @@ def add_events(connection: sa.Connection, added: Sequence[Event]) -> None:
 
 def add_units(connection: sa.Connection, trial: str, added: Iterable[Unit]) -> None:
     """Write these units, which are new."""
-    rows = [_row(trial, unit) for unit in added]
+    rows = [as_row(trial, unit) for unit in added]
     if rows:
-        _run(connection, "add units", [tuple(row[name] for name in _UNIT) for row in rows])
+        _run(connection, "add units", rows)
 
 
 def change_units(connection: sa.Connection, trial: str, changed: Iterable[Unit]) -> None:
     """Write what has changed of these units."""
-    rows = [_row(trial, unit) for unit in changed]
+    rows = [as_row(trial, unit) for unit in changed]
     if rows:
-        _run(connection, "change units", [tuple(row[name] for name in (*_CHANGES, "trial", "id")) for row in rows])
+        _run(connection, "change units", [_change(row) for row in rows])
 
 
 def change_trial(connection: sa.Connection, name: str, row: dict[str, Any]) -> None:
@@ -88,18 +92,18 @@ def _listed(connection: sa.Connection, ids: Sequence[str]) -> Any:
     return canonical(list(ids)) if connection.dialect.name == "sqlite" else list(ids)
 
 
-def _row(trial: str, unit: Unit) -> dict[str, Any]:
-    return {
-        "trial": trial,
-        "id": unit.id,
-        "arm": unit.arm,
-        "round": unit.round,
-        "play": unit.play,
-        "asked_at": unit.asked_at,
-        "outcome": canonical(unit.outcome),
-        "told_at": canonical(unit.told_at),
-        "lost_at": unit.lost_at,
-        "pending": unit.pending,
-        "voided_at": unit.voided_at,
-        "context": canonical(unit.context) if unit.context else None,
-    }
+def as_row(trial: str, unit: Unit) -> tuple[Any, ...]:
+    """A unit as it is kept, in the order of the columns."""
+    outcome, told_at = canonical(unit.outcome), canonical(unit.told_at)
+    given = (trial, unit.id, unit.arm, unit.round, unit.play, unit.asked_at)
+    context = canonical(unit.context) if unit.context else None
+    return (*given, outcome, told_at, unit.lost_at, unit.pending, unit.voided_at, context)
+
+
+# In the order of the statement that changes a unit.
+_change = operator.itemgetter(*(_UNIT.index(name) for name in (*_CHANGES, "trial", "id")))
+
+
+def read_units(connection: sa.Connection, trial: str) -> Iterator[Sequence[Any]]:
+    """The rows of all units of a trial, page by page."""
+    return iter(_run(connection, "all units", (trial,)).partitions(PAGE))

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from safebandit.errors import DamagedError, NotFoundError, RecordError, SafebanditError, suggest
-from safebandit.trials.events import Event, canonical
+from safebandit.errors import ConflictError, DamagedError, NotFoundError, RecordError, SafebanditError, suggest
+from safebandit.trials.events import NOTHING, Event, canonical
 from safebandit.trials.record import rows
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import project_of
 from safebandit.trials.units import Unit, UnitTable, unit_table, with_units
-
-# Events that are read at once.
-PAGE = 1000
 
 
 class DatabaseStore:
@@ -82,15 +79,48 @@ class DatabaseStore:
         wanted = sa.select(units).where(units.c.trial == self._trial).order_by(units.c.round)
         return [_read_unit(row) for row in self._connection.execute(wanted)]
 
+    def other_than(self, known: Mapping[str, Unit]) -> str | None:
+        """A unit that is kept otherwise than it is known, or is not kept, or not known; None if there is none."""
+        self.flush()
+        left = dict(known)
+        for page in rows.read_units(self._connection, self._trial):
+            for row in page:
+                unit = left.pop(row.id, None)
+                # What would be written of it is compared first: reading what was written takes longer.
+                if unit is None or (rows.as_row(self._trial, unit) != tuple(row) and _read_unit(row) != unit):
+                    return str(row.id)
+        return next(iter(left), None)
+
     def table(self) -> UnitTable:
         """Every unit, to be counted anew; of those that were read ahead, what has changed since is read again."""
         ahead = self.ahead or read_ahead(self._connection, self._trial)
-        later = sa.select(events).where(events.c.trial == self._trial, events.c.number > ahead.number)
-        written = [Event(*row) for row in self._connection.execute(later)]
-        contents = [event.content for event in (*written, *self.appended)]
+        written = _events_after(self._connection, self._trial, ahead.number)
+        return with_units(ahead.table, ahead.rows, self._touched((*written, *self.appended)))
+
+    def brought_forward(self, ahead: Ahead, number: int) -> Ahead | None:
+        """Units that were read before, as they are after the event `number`; None where the log went another way, or
+        so far that to read them all again is as quick.
+        """
+        if not 0 <= number - ahead.number <= _FAR:
+            return None
+        found = _events_after(self._connection, self._trial, ahead.number - 1)
+        if not found or (found[0].number, found[0].hash) != (ahead.number, ahead.hash):
+            return None
+        written = found[1:]
+        changed = self._touched(written)
+        rows = dict(ahead.rows)
+        for unit in changed:
+            rows.setdefault(unit.id, len(rows))
+        return Ahead(
+            number, written[-1].hash if written else ahead.hash, rows, with_units(ahead.table, ahead.rows, changed)
+        )
+
+    def _touched(self, log: Iterable[Event]) -> list[Unit]:
+        """The units that these events are about, and those that were changed here, as they are now."""
+        contents = [event.content for event in log]
         touched = {str(content["unit"]) for content in contents if "unit" in content} | self._changed.keys()
-        changed = [unit for unit in map(self.unit, sorted(touched)) if unit is not None]
-        return with_units(ahead.table, ahead.rows, changed)
+        self.expect(sorted(touched))
+        return [unit for unit in map(self.unit, sorted(touched)) if unit is not None]
 
     def event(self, number: int) -> Event:
         """The event of this number."""
@@ -125,24 +155,40 @@ class Ahead(NamedTuple):
     """
 
     number: int
+    hash: str
     rows: dict[str, int]
     table: UnitTable
 
 
-def read_ahead(connection: sa.Connection, name: str) -> Ahead:
-    """All units, column by column, for there may be many."""
-    number = connection.scalar(sa.select(trials.c.number).where(trials.c.name == name)) or 0
+# From so many events on, units are read again as a whole.
+_FAR = 5000
+
+
+def _events_after(connection: sa.Connection, name: str, number: int) -> list[Event]:
+    later = sa.select(events).where(events.c.trial == name, events.c.number > number).order_by(events.c.number)
+    return [Event(*row) for row in connection.execute(later)]
+
+
+def read_ahead(connection: sa.Connection, name: str, known: Ahead | None = None) -> Ahead:
+    """All units, column by column, for there may be many; or those that are `known` from before, and what has changed
+    of them since.
+    """
+    row = connection.execute(sa.select(trials.c.number, trials.c.hash).where(trials.c.name == name)).one_or_none()
+    number, last = (0, NOTHING) if row is None else row
+    forward = None if known is None else DatabaseStore(connection, name).brought_forward(known, number)
+    if forward is not None:
+        return forward
     wanted = sa.select(*(units.c[column] for column in _COLUMNS)).where(units.c.trial == name)
     columns: dict[str, list[Any]] = {column: [] for column in _COLUMNS}
     try:
         # Page by page: other threads do not wait long for one of them.
-        for page in connection.execute(wanted).partitions(PAGE):
+        for page in connection.execute(wanted).partitions(rows.PAGE):
             for column, read in zip(_COLUMNS, zip(*page, strict=True), strict=True):
                 # As one text: many times faster than each by itself.
                 texts = ("[]" if text is None else text for text in read) if column in _LISTS else ()
                 columns[column] += json.loads(f"[{','.join(texts)}]") if column in _LISTS else read
         ids = columns.pop("id")
-        return Ahead(number, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
+        return Ahead(number, last, {unit: row for row, unit in enumerate(ids)}, unit_table(*columns.values()))
     except (TypeError, ValueError):
         raise DamagedError(f'units of "{name}" are not kept as they were written; verify the trial') from None
 
@@ -154,7 +200,7 @@ _LISTS = ("outcome", "told_at", "context")
 def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
     """A trial's whole log, page by page: a long one need not fit in memory."""
     after = sa.select(events).where(events.c.trial == name, events.c.number > sa.bindparam("last"))
-    wanted, last = after.order_by(events.c.number).limit(PAGE), 0
+    wanted, last = after.order_by(events.c.number).limit(rows.PAGE), 0
     while page := [Event(*row) for row in connection.execute(wanted, {"last": last})]:
         yield from page
         last = page[-1].number
@@ -172,7 +218,7 @@ def as_written(what: str) -> Iterator[None]:
     """Read what nobody but this software writes: where that cannot be done, it is damaged."""
     try:
         yield
-    except RecordError:
+    except (RecordError, ConflictError):
         raise
     except (SafebanditError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         raise DamagedError(f"{what} cannot be read: {problem}; verify the trial") from problem

@@ -1,4 +1,4 @@
-"""BOIN: boundaries as printed, and every decision by the rule of its authors, transcribed."""
+"""BOIN: its table as printed, and every decision by the rule of its authors, transcribed."""
 
 import pytest
 
@@ -6,21 +6,12 @@ from safebandit.core.policies import HOLD, WAIT
 from safebandit.core.policies.dose.ladder import optimal_boundaries
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import PolicyError
+from safebandit.studies.validation.numbers import BOIN_TABLE
 
 from ... import driving
 from .stand import Stand, is_too_toxic, random_counts
 
 DOSES = 5
-
-
-@pytest.mark.parametrize(
-    ("target", "escalate", "deescalate"),
-    [(0.15, 0.118, 0.179), (0.2, 0.157, 0.238), (0.25, 0.197, 0.298), (0.3, 0.236, 0.359), (0.35, 0.276, 0.419)],
-)
-def test_boundaries_are_those_printed(target, escalate, deescalate):
-    """Liu and Yuan (2015), table 1."""
-    found = optimal_boundaries(target, 0.6 * target, 1.4 * target)
-    assert found == (pytest.approx(escalate, abs=5e-4), pytest.approx(deescalate, abs=5e-4))
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +21,7 @@ def stand():
 
 def test_the_table_for_a_target_of_three_tenths(stand):
     """Harms from which on one de-escalates and eliminates, and up to which one escalates, after 3, 6, ... 30 units."""
-    escalate = [0, 1, 2, 2, 3, 4, 4, 5, 6, 7]
-    deescalate = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
-    eliminate = [3, 4, 5, 7, 8, 9, 10, 11, 12, 14]
+    escalate, deescalate, eliminate = BOIN_TABLE.values()
     for i, n in enumerate(range(3, 31, 3)):
         for y in range(n + 1):
             following = stand.at(1, [3, n, 0, 0, 0], [0, y, 0, 0, 0]).next()

@@ -9,6 +9,7 @@ from safebandit.core.policies import HOLD
 from safebandit.core.policies.dose.ladder import optimal_boundaries
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import PolicyError
+from safebandit.studies.validation.numbers import BOIN12_INADMISSIBLE, BOIN12_NEXT, BOIN12_PATH, BOIN12_RANKS
 
 from .stand import Stand, chance_below, is_too_toxic, random_counts
 
@@ -51,22 +52,20 @@ def test_desirability_ranks_as_in_the_published_table(stand):
                     kept.append((n, harms, effects))
                     values.append(round(value, 10))
     ranks = dict(zip(kept, stats.rankdata(values), strict=True))
-    printed = {(0, 0, 0): 60, (3, 0, 3): 91, (6, 1, 5): 87, (9, 0, 8): 99, (9, 2, 3): 32.5, (9, 3, 1): 7}
-    assert {counts: ranks[counts] for counts in printed} == printed
-    assert (9, 6, 9) not in ranks
+    assert {counts: ranks[counts] for counts in BOIN12_RANKS} == BOIN12_RANKS
+    assert BOIN12_INADMISSIBLE not in ranks
 
 
 def test_the_published_path(ending):
-    path = ["1NNN", "2NNB", "3NEE", "3NTN", "4ETE", "4NBE", "4BNN", "5BEN", "5NBT", "4NEN"]
     plays, harms, effects = (np.zeros(DOSES, int) for _ in range(3))
     given = []
-    for cohort in path:
+    for cohort in BOIN12_PATH:
         k = int(cohort[0]) - 1
         plays[k] += 3
         harms[k] += sum(letter in "TB" for letter in cohort[1:])
         effects[k] += sum(letter in "EB" for letter in cohort[1:])
         given.append(ending.at(k, plays, harms, effects).next())
-    assert [k + 1 for k in given[:-1]] == [2, 3, 3, 4, 4, 4, 5, 5, 4]
+    assert tuple(k + 1 for k in given[:-1]) == BOIN12_NEXT
     assert given[-1] == DONE
 
 

@@ -16,16 +16,11 @@ from safebandit.errors import PolicyError
 from .stand import Stand, random_counts
 
 DOSES, TARGET = 6, 0.3
-SKELETON = np.array([0.1225, 0.2040, 0.3, 0.4018, 0.5013, 0.5928])
 
 
 @pytest.fixture(scope="module")
 def stand():
     return Stand("crm", DOSES, TARGET)
-
-
-def test_the_skeleton_is_as_published():
-    assert skeleton_of(0.05, 0.3, 3, 6) == pytest.approx(SKELETON, abs=5e-5)
 
 
 def test_where_a_dose_is_on_target_its_neighbours_are_a_halfwidth_off():

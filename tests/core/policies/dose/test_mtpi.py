@@ -6,6 +6,7 @@ from scipy import special
 
 from safebandit.core.policies import HOLD
 from safebandit.errors import PolicyError
+from safebandit.studies.validation.numbers import MTPI_STEPS
 
 from .stand import Stand, is_too_toxic, random_counts
 
@@ -49,7 +50,7 @@ def test_the_step_of_the_largest_mass_is_taken(text, masses):
 def test_the_published_decisions_of_mtpi():
     """Ji et al. (2010), target 0.3, intervals of 0.05: escalate up to, de-escalate from so many harms of n units."""
     stand = Stand("mtpi", DOSES, TARGET)
-    for n, up, down in ((3, 0, 2), (6, 1, 4), (9, 1, 5)):
+    for n, up, down in MTPI_STEPS:
         steps = [stand.at(1, [3, n, 0, 0, 0], [0, y, 0, 0, 0]).next() - 1 for y in range(n + 1)]
         assert steps == [1] * (up + 1) + [0] * (down - up - 1) + [-1] * (n + 1 - down)
 

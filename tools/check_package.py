@@ -1,0 +1,182 @@
+"""Build the wheel and the source package, install the wheel into empty environments, and use it there as people do.
+
+python tools/check_package.py                                without extras, then with those of live trials
+python tools/check_package.py --python python3.12            by another Python; may be repeated
+python tools/check_package.py --out package.json             keep sizes and times, for tools/write_installation.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+LIVE = 'pip install "safebandit[live]"'
+DASK = 'pip install "safebandit[dask]"'
+# Commands that need no extra, with the status and a word of what they say.
+PLAIN = (
+    ("--version", 0, "safebandit"),
+    ("", 0, "Where to begin"),
+    ("policies", 0, "tsbu"),
+    ("bounds --instance drug-trial --alpha .21", 0, "137"),
+    ("simulate --instance drug-trial --policy equal --horizon 100 --trials 4 --json", 0, '"regret"'),
+    ("design new dose.toml --kind dose-finding", 0, "design show dose.toml"),
+    ("design show dose.toml", 0, "scenario"),
+    ("validate installation bounds --json", 0, '"all as packed"'),
+    ("trial new knee --arms low,high --alpha .2", 2, LIVE),
+    ("trial ask knee", 2, LIVE),
+    ("serve", 2, LIVE),
+    ("key list", 2, LIVE),
+    ("db check", 2, LIVE),
+    ("simulate --instance drug-trial --policy equal --horizon 100 --trials 4 --dask local", 2, DASK),
+)
+# Commands of live trials, in order.
+WITH_LIVE = (
+    ("trial new knee --arms low,high --alpha .2 --policy equal --seed 1", 0, "knee"),
+    ("trial ask knee one", 0, ""),
+    ("trial tell knee one --reward 1 --risk 0", 0, ""),
+    ("trial verify knee", 0, ""),
+    ("db check", 0, ""),
+)
+
+
+def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command, and end where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+def build(folder: Path) -> Path:
+    """The wheel, which must be the same where it is built from the source package."""
+    run([sys.executable, "-m", "hatchling", "build", "-d", str(folder)], cwd=ROOT)
+    (wheel,), (sources,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    shutil.unpack_archive(sources, folder / "unpacked", filter="data")
+    (inner,) = (folder / "unpacked").iterdir()
+    run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "again")], cwd=inner)
+    (again,) = (folder / "again").glob("*.whl")
+    if contents(wheel) != contents(again):
+        sys.exit(f"the wheel that {sources.name} makes is another one: {contents(wheel) ^ contents(again)}")
+    return wheel
+
+
+def contents(wheel: Path) -> set[tuple[str, int]]:
+    """The files of a wheel, each with the checksum of its bytes."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {(each.filename, each.CRC) for each in archive.infolist()}
+
+
+class Environment:
+    """An empty environment with nothing of this one: no packages, no caches, no home."""
+
+    def __init__(self, python: str, folder: Path) -> None:
+        self.folder = folder
+        self.work, self.bin = folder / "work", folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        self.work.mkdir(parents=True)
+        keep = {name: os.environ[name] for name in os.environ if name.startswith("PIP_") or name in ("PATH", "LANG")}
+        self.variables = {**keep, "HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache")}
+        run([python, "-m", "venv", str(folder / "venv")])
+
+    def install(self, what: str) -> float:
+        """Install by the pinned versions; the seconds that it took."""
+        began = time.perf_counter()
+        constraints = ["--constraint", str(ROOT / "constraints.txt")]
+        run(
+            [
+                str(self.bin / "python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                *constraints,
+                what,
+            ]
+        )
+        return time.perf_counter() - began
+
+    def size(self) -> int:
+        """Bytes of all that is installed, but for the installer itself."""
+        (packages,) = (self.folder / "venv").glob("[Ll]ib/**/site-packages")
+        return sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()
+                   and path.relative_to(packages).parts[0].split("-")[0] not in ("pip", "setuptools"))  # fmt: skip
+
+    def use(self, words: str, status: int, said: str) -> None:
+        """Type a command; it must end so and say that, in one line where it is refused."""
+        command = [str(self.bin / "safebandit"), *words.split()]
+        done = subprocess.run(
+            command, cwd=self.work, env=self.variables, capture_output=True, text=True, check=False, timeout=600
+        )
+        text = done.stdout + done.stderr
+        one_line = status != 2 or len(done.stderr.splitlines()) == 1
+        if done.returncode != status or said not in text or "Traceback" in text or not one_line:
+            sys.exit(f"safebandit {words}: status {done.returncode}, expected {status} and {said!r} in\n{text}")
+
+    def seconds_of(self, code: str) -> float:
+        """The least processor time of three processes that run this code, after one that nobody counts."""
+        times = []
+        for _ in range(4):
+            before = os.times()
+            run([str(self.bin / "python"), "-c", code], env=self.variables, cwd=self.work)
+            after = os.times()
+            times.append(after.children_user + after.children_system - before.children_user - before.children_system)
+        return min(times[1:])
+
+
+IMPORTS = {
+    "python": "pass",
+    "import safebandit": "import safebandit",
+    "sb.Trial": "import safebandit as sb; sb.Trial",
+    "sb.simulate": "import safebandit as sb; sb.simulate",
+    "safebandit --help": "import sys; sys.argv = ['safebandit', '--version']\nfrom safebandit.cli import main\nmain()",
+}
+
+
+def check(python: str, wheel: Path, folder: Path, *, measure: bool) -> dict[str, Any]:
+    """Install without extras and use it, then with those of live trials and use these."""
+    environment = Environment(python, folder)
+    version = run([python, "-c", "import platform; print(platform.python_version())"]).stdout.strip()
+    found: dict[str, Any] = {"python": version, "wheel": wheel.stat().st_size}
+    found["plain seconds"], found["plain bytes"] = environment.install(str(wheel)), environment.size()
+    for words, status, said in PLAIN:
+        environment.use(words, status, said)
+    if measure:
+        found["imports"] = {name: environment.seconds_of(code) for name, code in IMPORTS.items()}
+    found["live seconds"], found["live bytes"] = environment.install(f"{wheel}[live]"), environment.size()
+    for words, status, said in WITH_LIVE:
+        environment.use(words, status, said)
+    sizes = [f"{found[f'{kind} bytes'] / 1e6:.0f} MB" for kind in ("plain", "live")]
+    count = len(PLAIN) + len(WITH_LIVE)
+    print(f"Python {version}: {count} commands as they should be, {sizes[0]} without extras, {sizes[1]} with live")
+    return found
+
+
+def main() -> int:
+    """Check every Python that is named, or this one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", action="append", help="A Python to install into; may be repeated.")
+    parser.add_argument("--out", type=Path, help="A file for sizes and times.")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        wheel = build(Path(name) / "built")
+        pythons = asked.python or [sys.executable]
+        found = [
+            check(python, wheel, Path(name) / str(i), measure=asked.out is not None) for i, python in enumerate(pythons)
+        ]
+    if asked.out is not None:
+        asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
