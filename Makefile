@@ -6,6 +6,7 @@
 # make site   build the site of the docs into site/: open site/index.html
 # make bench  speed, as ratios to a bare loop, in one run of a quarter of an hour (a minute: make bench ARGS=--quick)
 # make bench-peers  speed and regret beside other libraries, into the table of the README; about ten minutes
+# make soak   1,000 random kills of the service under load, over SQLite and PostgreSQL, in at most forty minutes
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +14,7 @@ READY := .venv/.ready
 # Compiled bytecode is kept, whatever the shell says: else every process that a test starts would read all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test check package docs site bench bench-peers clean
+.PHONY: run test check package docs site bench bench-peers soak clean
 
 run: $(READY)
 	$(BIN)/safebandit paper
@@ -43,6 +44,9 @@ bench: $(READY)
 
 bench-peers: $(READY)
 	cd benchmarks && ../$(BIN)/python -m peers --readme
+
+soak: $(READY)
+	cd benchmarks && ../$(BIN)/python -m servers.soak $(ARGS)
 
 clean:
 	rm -rf .venv .venv-peers results build dist site

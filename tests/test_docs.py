@@ -163,7 +163,7 @@ def test_every_command_is_on_the_page():
 def test_links_between_pages_lead_somewhere():
     for page in LINKED:
         text = (ROOT / page).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\(([^)#]+)\)", text):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page} -> {target}"
 
 

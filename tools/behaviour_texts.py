@@ -58,24 +58,28 @@ DESIGN_TEXTS = {
 HARM = (((0.4, 0.5, 0.6), (0.4, 0.5, 0.6)), ((0.4, 0.5, 0.6), (0.1, 0.2, 0.3)))
 FUTILITY = (((0.1, 0.1, 0.1), (0.1, 0.1, 0.1)), ((0.4, 0.5, 0.6), (0.1, 0.1, 0.1)))
 BETTER = (((0.2, 0.4, 0.7), (0.1, 0.1, 0.1)), ((0.4, 0.4, 0.4), (0.1, 0.1, 0.1)))
+# Evidence takes more units, or clearer truths.
+CLEAR_HARM = (((0.4, 0.5, 0.6), (0.7, 0.7, 0.7)), HARM[1])
+CLEAR_FUTILITY = (((0.02, 0.02, 0.02), (0.1, 0.1, 0.1)), FUTILITY[1])
+CLEAR_BETTER = (((0.1, 0.2, 0.9), (0.1, 0.1, 0.1)), BETTER[1])
 STOPPING: dict[str, tuple[str, Any]] = {
     "arm-futility": ("arm-futility:least_reward=.3,confidence=.9", FUTILITY),
-    "arm-futility-e": ("arm-futility-e:least_reward=.3", FUTILITY),
+    "arm-futility-e": ("arm-futility-e:least_reward=.3", CLEAR_FUTILITY),
     "arm-harm": ("arm-harm:confidence=.9", HARM),
-    "arm-harm-e": ("arm-harm-e", HARM),
+    "arm-harm-e": ("arm-harm-e", CLEAR_HARM),
     "behind": ("behind:confidence=.95", BETTER),
-    "behind-e": ("behind-e", BETTER),
+    "behind-e": ("behind-e", CLEAR_BETTER),
     "enough": ("enough:units=20", BETTER),
     "equivalence": ("equivalence:difference=.3,level=.8", (BETTER[1], BETTER[0])),
     "futility": ("futility:least_reward=.3,confidence=.9", FUTILITY),
-    "futility-e": ("futility-e:least_reward=.3", FUTILITY),
+    "futility-e": ("futility-e:least_reward=.3", CLEAR_FUTILITY),
     "harm": ("harm:confidence=.9", HARM),
-    "harm-e": ("harm-e", HARM),
+    "harm-e": ("harm-e", CLEAR_HARM),
     "harm-share": ("harm-share:share=.35", HARM),
     "inferiority": ("inferiority:level=.95", BETTER),
     "precision": ("precision:width=.35", BETTER),
     "superiority": ("superiority:level=.95", BETTER),
-    "superiority-e": ("superiority-e", BETTER),
+    "superiority-e": ("superiority-e", CLEAR_BETTER),
     "too-many-harms": ("too-many-harms:harms=12", HARM),
 }
 SELECTION = {

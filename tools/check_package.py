@@ -17,11 +17,11 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 LIVE = 'pip install "safebandit[live]"'
-DASK = 'pip install "safebandit[dask]"'
+DASK = "safebandit[dask]"
 # Commands that need no extra, with the status and a word of what they say.
 PLAIN = (
     ("--version", 0, "safebandit"),
@@ -33,7 +33,7 @@ PLAIN = (
     ("design show dose.toml", 0, "scenario"),
     ("validate installation bounds --json", 0, '"all as packed"'),
     ("trial new knee --arms low,high --alpha .2", 2, LIVE),
-    ("trial ask knee", 2, LIVE),
+    ("trial status knee", 2, LIVE),
     ("serve", 2, LIVE),
     ("key list", 2, LIVE),
     ("db check", 2, LIVE),
@@ -76,6 +76,13 @@ def contents(wheel: Path) -> set[tuple[str, int]]:
         return {(each.filename, each.CRC) for each in archive.infolist()}
 
 
+class Taken(NamedTuple):
+    """Seconds by the clock, and of processors."""
+
+    clock: float
+    processor: float
+
+
 class Environment:
     """An empty environment with nothing of this one: no packages, no caches, no home."""
 
@@ -87,9 +94,9 @@ class Environment:
         self.variables = {**keep, "HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache")}
         run([python, "-m", "venv", str(folder / "venv")])
 
-    def install(self, what: str) -> float:
-        """Install by the pinned versions; the seconds that it took."""
-        began = time.perf_counter()
+    def install(self, what: str) -> Taken:
+        """Install by the pinned versions; what it took."""
+        began = _now()
         constraints = ["--constraint", str(ROOT / "constraints.txt")]
         run(
             [
@@ -103,7 +110,7 @@ class Environment:
                 what,
             ]
         )
-        return time.perf_counter() - began
+        return _since(began)
 
     def size(self) -> int:
         """Bytes of all that is installed, but for the installer itself."""
@@ -126,13 +133,51 @@ class Environment:
         """The least processor time of three processes that run this code, after one that nobody counts."""
         times = []
         for _ in range(4):
-            before = os.times()
+            began = _now()
             run([str(self.bin / "python"), "-c", code], env=self.variables, cwd=self.work)
-            after = os.times()
-            times.append(after.children_user + after.children_system - before.children_user - before.children_system)
+            times.append(_since(began).processor)
         return min(times[1:])
 
+    def newcomer(self) -> dict[str, Taken]:
+        """What the first steps take, in an empty folder with empty caches."""
+        self.work = self.folder / "newcomer"
+        self.work.mkdir()
+        self.variables["XDG_CACHE_HOME"] = str(self.folder / "newcomer's cache")
+        found = {}
+        for step, commands in NEWCOMER.items():
+            began = _now()
+            for words in commands:
+                self.use(words, 0, "")
+            found[step] = _since(began)
+        return found
 
+
+def _now() -> Taken:
+    times = os.times()
+    return Taken(time.perf_counter(), times.children_user + times.children_system)
+
+
+def _since(began: Taken) -> Taken:
+    now = _now()
+    return Taken(now.clock - began.clock, now.processor - began.processor)
+
+
+# What a newcomer types, in order, in an empty folder with empty caches.
+NEWCOMER = {
+    "first result: `safebandit simulate --instance drug-trial --alpha .21`": (
+        "simulate --instance drug-trial --alpha .21",
+    ),
+    "second result: the same with `--seed 2`": ("simulate --instance drug-trial --alpha .21 --seed 2",),
+    "a design: `safebandit design new dose.toml`, then `design run dose.toml`": (
+        "design new dose.toml --kind dose-finding",
+        "design run dose.toml",
+    ),
+    "first live unit: `safebandit trial new knee --arms low,high --alpha .2`, then `trial ask knee one`": (
+        "trial new knee --arms low,high --alpha .2",
+        "trial ask knee one",
+    ),
+    "second live unit: `safebandit trial ask knee two`": ("trial ask knee two",),
+}
 IMPORTS = {
     "python": "pass",
     "import safebandit": "import safebandit",
@@ -146,15 +191,17 @@ def check(python: str, wheel: Path, folder: Path, *, measure: bool) -> dict[str,
     """Install without extras and use it, then with those of live trials and use these."""
     environment = Environment(python, folder)
     version = run([python, "-c", "import platform; print(platform.python_version())"]).stdout.strip()
-    found: dict[str, Any] = {"python": version, "wheel": wheel.stat().st_size}
-    found["plain seconds"], found["plain bytes"] = environment.install(str(wheel)), environment.size()
+    found: dict[str, Any] = {"python": version, "wheel": wheel.stat().st_size, "load": os.getloadavg()[0]}
+    found["plain install"], found["plain bytes"] = environment.install(str(wheel)), environment.size()
     for words, status, said in PLAIN:
         environment.use(words, status, said)
     if measure:
         found["imports"] = {name: environment.seconds_of(code) for name, code in IMPORTS.items()}
-    found["live seconds"], found["live bytes"] = environment.install(f"{wheel}[live]"), environment.size()
+    found["live install"], found["live bytes"] = environment.install(f"{wheel}[live]"), environment.size()
     for words, status, said in WITH_LIVE:
         environment.use(words, status, said)
+    if measure:
+        found["newcomer"] = environment.newcomer()
     sizes = [f"{found[f'{kind} bytes'] / 1e6:.0f} MB" for kind in ("plain", "live")]
     count = len(PLAIN) + len(WITH_LIVE)
     print(f"Python {version}: {count} commands as they should be, {sizes[0]} without extras, {sizes[1]} with live")

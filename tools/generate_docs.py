@@ -124,6 +124,14 @@ def architecture_page() -> str:
     return filled("docs/explanation/architecture.md", {"rooms": rooms_table()})
 
 
+def citation() -> str:
+    """CITATION.cff with the version of the package."""
+    from safebandit import __version__
+
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    return re.sub(r"^version: .*$", f"version: {__version__}", text, flags=re.MULTILINE)
+
+
 def house_picture() -> str:
     """The house: its rooms, each under those that may import it."""
     from house import house
@@ -157,6 +165,7 @@ PAGES = {
     "docs/explanation/architecture.md": architecture_page,
     "docs/pictures/house.svg": house_picture,
     "CONTRIBUTING.md": contributing_page,
+    "CITATION.cff": citation,
 }
 # Folders in which every page is generated, but for index.md.
 WHOLE = (*(f"docs/reference/{kind.folder}" for kind in KINDS), "docs/reference/api")

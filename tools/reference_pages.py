@@ -50,7 +50,7 @@ def read_catalogue() -> dict[str, dict[str, Any]]:
 
 
 def things(kind: str) -> list[Thing]:
-    """Everything of a kind, as the package itself knows it, in the order of its lists."""
+    """Everything of a kind, as the package itself knows it; indices and rules by name."""
     from safebandit.core.indices import DESCRIPTIONS, Description
     from safebandit.core.policies import POLICIES
     from safebandit.core.policies.texts import reward_indices, safety_indices
@@ -69,7 +69,8 @@ def things(kind: str) -> list[Thing]:
         "selection": selection_rules,
     }
     found = []
-    for name, each in listed[kind]().items():
+    # Rules are known in the order in which they were imported.
+    for name, each in sorted(listed[kind]().items()):
         said = DESCRIPTIONS.get(each, Description())
         found.append(Thing(name, _doc(each).partition("\n")[0], said.formula, said.source, each))
     return found

@@ -18,7 +18,7 @@ PICTURE = ROOT / "docs" / "pictures" / "live-trial.png"
 NAME, TITLE = "knee-pain", "Knee pain, five doses, severe side effects within 14 days"
 ARMS = {"placebo": (0.1, 0.05), "20 mg": (0.25, 0.1), "40 mg": (0.36, 0.14), "80 mg": (0.5, 0.36), "120 mg": (0.6, 0.6)}
 UNITS, PENDING = 640, 8
-SIZE: dict[str, Any] = {"width": 1280, "height": 1320}
+WIDTH, HEIGHT = 1280, 1320
 
 
 def play(service: Any) -> None:
@@ -49,7 +49,7 @@ def main() -> None:
         with sync_playwright() as playwright:
             path = chromium.find_chromium()
             browser = playwright.chromium.launch(executable_path=path, args=chromium.ARGUMENTS)
-            page = browser.new_page(viewport=SIZE)
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
             page.goto(f"{service.url}/sign-in?next=/trials/{NAME}")
             page.get_by_label("Key").fill(service.keys["admin"])
             page.get_by_role("button", name="Sign in").click()

@@ -23,6 +23,7 @@ def navigation(notebooks: list[Path]) -> list[Entry]:
         {"How to": [
             _page("Simulate", "how-to/guide"), _page("Design a trial", "how-to/designs"),
             _page("Judge and calibrate a design", "how-to/characteristics"), _page("Run a live trial", "how-to/live"),
+            _page("Guard a trial", "how-to/guardrails"),
             _page("Analyse a trial", "how-to/analysis"), _page("Chances, weights and what-ifs", "how-to/off-policy"),
             _page("Operate the service", "how-to/operations"), _page("Use a cluster", "how-to/scaling"),
         ]},

@@ -23,15 +23,18 @@ MEANS = {
 
 
 class Order(NamedTuple):
-    """What a desk is told to do: at most so many pairs, for at most so many seconds."""
+    """What a desk is told to do: at most so many pairs, for at most so many seconds, in requests of so many (1: single
+    ones); each connection asks in one of the trials.
+    """
 
     url: str
     key: str
-    trial: str
+    trials: list[str]
     name: str
     connections: int
     pairs: int
     seconds: float
+    batch: int = 1
 
 
 class Connection:
@@ -61,24 +64,44 @@ async def _work(order: Order, number: int, deadline: float, latencies: list[floa
     url = urlsplit(order.url)
     connection = Connection(order, *await asyncio.open_connection(url.hostname, url.port))
     rng, told = random.Random(f"{order.name} {number}"), 0
-    for i in range(order.pairs // order.connections):
+    trial = f"/v1/trials/{order.trials[number % len(order.trials)]}"
+    for i in range(order.pairs // order.connections // order.batch):
         if time.monotonic() > deadline:
             break
-        unit = f"{order.name} {number} {i}"
+        units = [{"unit": f"{order.name} {number} {i} {j}"} for j in range(order.batch)]
         asked = time.monotonic()
-        status, given = await connection.post(f"/v1/trials/{order.trial}/units", {"unit": unit})
+        arms = await _ask(connection, trial, units)
         between = time.monotonic()
-        if status not in (200, 201) or given["arm"] is None:
-            raise RuntimeError(f"asking gave {status}: {given}")
-        reward, risk = (int(rng.random() < mean) for mean in MEANS[given["arm"]])
-        body = {"unit": unit, "reward": reward, "risk": risk}
-        status, answer = await connection.post(f"/v1/trials/{order.trial}/outcomes", body)
-        if status != 201:
-            raise RuntimeError(f"telling gave {status}: {answer}")
+        drawn = ([int(rng.random() < mean) for mean in MEANS[arm]] for arm in arms)
+        await _tell(
+            connection, trial, [{**unit, "reward": x, "risk": y} for unit, (x, y) in zip(units, drawn, strict=True)]
+        )
         latencies += [between - asked, time.monotonic() - between]
-        told += 1
+        told += order.batch
     connection.close()
     return told
+
+
+async def _ask(connection: Connection, trial: str, units: list[dict[str, Any]]) -> list[str]:
+    """The arms of these units: of one by itself, of several in a batch."""
+    if len(units) == 1:
+        status, given = await connection.post(f"{trial}/units", units[0])
+        arms = [given.get("arm")]
+    else:
+        status, given = await connection.post(f"{trial}/units/batch", {"requests": units})
+        arms = [(each["given"] or {}).get("arm") for each in given.get("answers", [])]
+    if status not in (200, 201) or None in arms:
+        raise RuntimeError(f"asking gave {status}: {given}")
+    return arms
+
+
+async def _tell(connection: Connection, trial: str, outcomes: list[dict[str, Any]]) -> None:
+    if len(outcomes) == 1:
+        status, answer = await connection.post(f"{trial}/outcomes", outcomes[0])
+    else:
+        status, answer = await connection.post(f"{trial}/outcomes/batch", {"requests": outcomes})
+    if status not in (200, 201):
+        raise RuntimeError(f"telling gave {status}: {answer}")
 
 
 async def work(order: Order) -> dict[str, Any]:

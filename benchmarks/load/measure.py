@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 from load.desk import MEANS, Order
 from safebandit.trials.record import Ledger, Settings
+from safebandit.trials.record.verification import verify
 from servers.postgres import Postgres
 from servers.service import Service
 
@@ -24,42 +26,64 @@ PENDING = 1000
 
 
 class Load(NamedTuple):
-    """How hard the service is driven: desks (processes), connections of each, pairs and seconds at most."""
+    """How hard the service is driven: desks (processes), connections of each, pairs and seconds at most; how many units
+    a request is about, and in how many trials they ask.
+    """
 
     desks: int
     connections: int
     pairs: int
     seconds: float
+    batch: int = 1
+    trials: int = 1
 
 
 class Answered(NamedTuple):
-    """Pairs of ask and tell per second, and the latency of a request in milliseconds."""
+    """Pairs of ask and tell per second, the latency of a request in milliseconds, and the processor time that a pair
+    takes of all processes of the service, in milliseconds.
+    """
 
     database: str
     workers: int
+    batch: int
+    trials: int
     pairs: int
     pairs_per_second: float
     p50: float
     p99: float
+    processor: float
 
 
 def drive(database: str, url: str, workers: int, load: Load) -> Answered:
     """Start the service, keep it busy, and count what it acknowledged."""
     with Service(url, "--workers", str(workers)) as service:
-        trial = {"name": "load", "arms": list(MEANS), "alpha": 0.3, "seed": 1, "pending_cap": PENDING}
-        status, answer = service.post("/v1/trials", trial)
-        if status != 201:
-            raise RuntimeError(f"creating a trial gave {status}: {answer}")
+        for i in range(load.trials):
+            trial = {"name": f"load-{i}", "arms": list(MEANS), "alpha": 0.3, "seed": i, "pending_cap": PENDING}
+            status, answer = service.post("/v1/trials", trial)
+            if status != 201:
+                raise RuntimeError(f"creating a trial gave {status}: {answer}")
         # A first drive brings compiled code into every worker; it is not counted.
-        enough = min(load.pairs, 50 * load.desks * load.connections)
+        enough = min(load.pairs, 50 * load.desks * load.connections * load.batch)
         _send(service, load._replace(pairs=enough, seconds=20.0), "warm")
-        return _counted(database, workers, _send(service, load, "desk"))
+        before = _processor_seconds(service.process.pid)
+        said = _send(service, load, "desk")
+        spent = _processor_seconds(service.process.pid) - before
+        return _counted(database, workers, load, said, spent)
+
+
+def _processor_seconds(pid: int) -> float:
+    """Of a process and its children, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_processor_seconds(int(child)) for child in children)
 
 
 def _send(service: Service, load: Load, name: str) -> list[dict[str, object]]:
     script = str(Path(__file__).parent / "desk.py")
+    trials, pairs = [f"load-{i}" for i in range(load.trials)], load.pairs // load.desks
     orders = [
-        Order(service.url, service.key, "load", f"{name} {i}", load.connections, load.pairs // load.desks, load.seconds)
+        Order(service.url, service.key, trials, f"{name} {i}", load.connections, pairs, load.seconds, load.batch)
         for i in range(load.desks)
     ]
     desks = [
@@ -71,19 +95,24 @@ def _send(service: Service, load: Load, name: str) -> list[dict[str, object]]:
     return [json.loads(text) for text in said]
 
 
-def _counted(database: str, workers: int, said: list[dict[str, object]]) -> Answered:
+def _counted(
+    database: str, workers: int, load: Load, said: list[dict[str, object]], spent: float
+) -> Answered:  # fmt: skip
     pairs = sum(int(str(each["pairs"])) for each in said)
     seconds = max(float(str(each["seconds"])) for each in said)
     latencies = sorted(1000.0 * wait for each in said for wait in each["latencies"])  # type: ignore[attr-defined]
     p50, p99 = (latencies[int(share * (len(latencies) - 1))] for share in (0.5, 0.99))
-    return Answered(database, workers, pairs, pairs / seconds, p50, p99)
+    each = 1000.0 * spent / pairs
+    return Answered(database, workers, load.batch, load.trials, pairs, pairs / seconds, p50, p99, each)
 
 
-def answered(load: Load, services: Sequence[tuple[str, int]]) -> Iterator[Answered]:
-    """Each database with so many workers, one after the other; both wait for the disk at every commit."""
-    for database, workers in services:
+def answered(load: Load, services: Sequence[tuple[str, int, int, int]]) -> Iterator[Answered]:
+    """Each database with so many workers, units of a request and trials, one after the other; both databases wait for
+    the disk at every commit.
+    """
+    for database, workers, batch, trials in services:
         with _sqlite() if database == "SQLite" else _postgres() as url:
-            yield drive(database, url, workers, load)
+            yield drive(database, url, workers, load._replace(batch=batch, trials=trials))
 
 
 @contextlib.contextmanager
@@ -123,9 +152,33 @@ def growth(few: int, many: int, repeats: int, pairs: int = 40) -> tuple[float, f
         return statistics.median(costs["few"]), statistics.median(costs["many"])
 
 
+def long_trial(units: int) -> dict[str, float]:
+    """Seconds to verify a trial of so many units, in full and from its checkpoint; milliseconds of a correction."""
+    with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "trials.db") as ledger:
+        rng, checkpoint = random.Random(1), Path(folder) / "checkpoint"
+        for name, count in (("short", 50), ("long", units)):
+            ledger.create(name, Settings.read(list(MEANS), 0.3, seed=1, pending_cap=PENDING, units=units))
+            _pairs(ledger, name, "unit", count, rng)
+        found = {"units": float(units)}
+        # What is compiled is not counted, nor the first correction, which reads all units.
+        verify(ledger, "short")
+        ledger.correct("long", "unit 0", reward=0.5, reason="bench", actor="bench")
+        for what in ("verify", "from a checkpoint"):
+            begun = time.monotonic()
+            if not verify(ledger, "long", checkpoint=checkpoint).holds:
+                raise RuntimeError("the trial does not hold")
+            found[what] = time.monotonic() - begun
+        begun = time.monotonic()
+        for i in range(1, 6):
+            ledger.correct("long", f"unit {i}", reward=0.5, reason="bench", actor="bench")
+        found["correction"] = 1000.0 * (time.monotonic() - begun) / 5
+        return found
+
+
 def _pairs(ledger: Ledger, trial: str, name: str, pairs: int, rng: random.Random, *, together: int = 100) -> None:
     for start in range(0, pairs, together):
         with ledger.writing() as writing:
+            writing.expect(trial, [f"{name} {i}" for i in range(start, min(start + together, pairs))])
             for i in range(start, min(start + together, pairs)):
                 arm = writing.trial(trial).ask(f"{name} {i}", actor="bench").arm
                 if arm is None:

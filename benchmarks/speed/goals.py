@@ -51,7 +51,11 @@ MACHINE = {
 
 
 # Of the service on SQLite with one worker: pairs of ask and tell per second, and the latency that 99 in 100 stay under.
-PAIRS_PER_SECOND, P99_MILLISECONDS = 500.0, 50.0
+PAIRS_PER_SECOND, P99_MILLISECONDS = 800.0, 50.0
+# Of batches of so many, there; and of two workers on PostgreSQL against one, over several trials.
+BATCH, BATCHED_PER_SECOND, TWO_WORKERS = 100, 8000.0, 1.6
+# Seconds to verify a trial of so many units.
+LONG_UNITS, VERIFY_SECONDS = 100_000, 15.0
 # What a decision in a long trial may cost in those of a short one.
 LONG_TRIAL = 1.5
 
@@ -98,16 +102,34 @@ def judge(run: Run) -> Iterator[Goal]:
 
 def _service(run: Run) -> Iterator[Goal]:
     for each in run.service:
-        if (each["database"], each["workers"]) == ("SQLite", 1):
+        if (each["database"], each["workers"], each["batch"]) == ("SQLite", 1, BATCH):
+            speed, wanted = each["pairs_per_second"], f"at least {BATCHED_PER_SECOND:,.0f}"
+            met = speed >= BATCHED_PER_SECOND
+            yield Goal(f"service: pairs per second in batches of {BATCH}, SQLite", f"{speed:,.0f}", wanted, met)
+        if (each["database"], each["workers"], each["batch"]) == ("SQLite", 1, 1):
             speed, slow = each["pairs_per_second"], each["p99"]
             wanted = f"at least {PAIRS_PER_SECOND:g}"
             yield Goal("service: pairs per second, SQLite", f"{speed:,.0f}", wanted, speed >= PAIRS_PER_SECOND)
             wanted = f"under {P99_MILLISECONDS:g} ms"
             yield Goal("service: latency of 99 in 100, SQLite", f"{slow:.1f} ms", wanted, slow < P99_MILLISECONDS)
+    one, two = (_of_postgres(run, workers) for workers in (1, 2))
+    if one and two:
+        what = "service: two workers against one, PostgreSQL, several trials"
+        yield Goal(what, f"{two / one:.2f} times", f"at least {TWO_WORKERS:g} times", two / one >= TWO_WORKERS)
+    if run.long:
+        what, spent = f"verification of {LONG_UNITS:,} units", run.long["verify"]
+        about_it = run.long["units"] == LONG_UNITS
+        yield Goal(what, f"{spent:.1f} s", f"under {VERIFY_SECONDS:g} s", spent < VERIFY_SECONDS if about_it else None)
     if run.growth:
         few, many = run.growth
         what = "service: a pair in a trial of 100,000 events in those of 100"
         yield Goal(what, f"{many / few:.2f}", f"at most {LONG_TRIAL:g}", many / few <= LONG_TRIAL)
+
+
+def _of_postgres(run: Run, workers: int) -> float | None:
+    """Pairs per second on PostgreSQL, over several trials."""
+    found = (each for each in run.service if (each["database"], each["workers"]) == ("PostgreSQL", workers))
+    return next((float(each["pairs_per_second"]) for each in found if each["trials"] > 1), None)
 
 
 def _growth(few: Cell, many: Cell) -> Goal:

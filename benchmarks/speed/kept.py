@@ -13,7 +13,7 @@ from typing import Any
 from speed.spread import Spread
 from speed.sweeps import Cell
 
-FORMAT = 1
+FORMAT = 2
 CELLS = ("limit", "arms", "horizons")
 SECTIONS = (*CELLS, "machine", "designs", "linear", "analysis", "service")
 # The median deviation of normal noise in its standard deviations; how many of those are far; and no less than this.
@@ -36,6 +36,7 @@ class Run:
     analysis: Mapping[str, Spread] = field(default_factory=dict)
     service: Sequence[Mapping[str, Any]] = field(default_factory=list)
     growth: Sequence[float] = field(default_factory=list)
+    long: Mapping[str, float] = field(default_factory=dict)
     instructions: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:

@@ -129,13 +129,21 @@ def _analysis(run: Run) -> Table:
 
 def _service(run: Run) -> Table:
     rows = [
-        (each["database"], str(each["workers"]), f"{each['pairs']:,}", f"{each['pairs_per_second']:,.0f}",
-         f"{each['p50']:.1f}", f"{each['p99']:.1f}")
+        (each["database"], str(each["workers"]), str(each["batch"]), str(each["trials"]), f"{each['pairs']:,}",
+         f"{each['pairs_per_second']:,.0f}", f"{each['p50']:.1f}", f"{each['p99']:.1f}", f"{each['processor']:.2f}")
         for each in run.service
     ]  # fmt: skip
-    header = ("database", "workers", "pairs", "ask + tell pairs per second", "p50, ms", "p99, ms")
+    header = (
+        "database", "workers", "units of a request", "trials", "pairs", "ask + tell pairs per second", "p50, ms",
+        "p99, ms", "processor time per pair, ms",
+    )  # fmt: skip
     few, many = run.growth
     note = f"A pair costs {few:,.0f} us of processor time in a trial of 100 events, {many:,.0f} us in one of 100,000."
+    note += (
+        f" A trial of {run.long['units']:,.0f} units is verified in {run.long['verify']:.1f} s, in "
+        f"{run.long['from a checkpoint']:.1f} s from its checkpoint, and a correction takes "
+        f"{run.long['correction']:.0f} ms."
+    )
     return Table("The service over loopback, every answer on disk", header, rows, note)
 
 

@@ -12,8 +12,8 @@ from safebandit.core.policies.catalogue import POLICIES
 LONG = tuple(
     name for name in POLICIES if name != "safe-ids" and not getattr(policy_from_text(name), "by_features", False)
 )
-# A database, and how many workers serve it.
-SERVICES = (("SQLite", 1), ("SQLite", 2), ("PostgreSQL", 1), ("PostgreSQL", 2))
+# A database, how many workers serve it, how many units a request is about, and in how many trials.
+SERVICES = (("SQLite", 1, 1, 1), ("SQLite", 1, 100, 1), ("PostgreSQL", 1, 1, 4), ("PostgreSQL", 2, 1, 4))
 
 
 class Size(NamedTuple):
@@ -36,7 +36,7 @@ class Size(NamedTuple):
     study_trials: int
     asks: int
     workers_trials: int
-    services: tuple[tuple[str, int], ...]
+    services: tuple[tuple[str, int, int, int], ...]
     service_pairs: int
     long_trial: int
     design_trials: int
@@ -58,5 +58,6 @@ TINY = Size(
     "tiny", ("docb", "tsbu", "bwcr"), (2, 10, 20), 200, (100, 500),
     repeats=2, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
-    services=(("SQLite", 1), ("PostgreSQL", 2)), service_pairs=40, long_trial=300, design_trials=4,
+    services=(("SQLite", 1, 1, 1), ("SQLite", 1, 2, 1), ("PostgreSQL", 2, 1, 2)),
+    service_pairs=64, long_trial=300, design_trials=4,
 )  # fmt: skip

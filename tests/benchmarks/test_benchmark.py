@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import itertools
 import json
 import subprocess
 import sys
@@ -58,10 +57,13 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert [(c.policy, c.horizon) for c in run.horizons] == [(p, t) for t in size["horizons"] for p in TINY.policies]
     assert len(run.limit) == len(size["arms"]) + len(size["horizons"])
     assert all(c.cost.median > 0 and c.share.low <= c.share.median <= c.share.high for c in run.horizons)
-    # Each database and each number of workers once; the whole run has all four.
-    assert [(each["database"], each["workers"]) for each in run.service] == [("SQLite", 1), ("PostgreSQL", 2)]
-    assert {*FULL.services} == {*QUICK.services} == {*itertools.product(("SQLite", "PostgreSQL"), (1, 2))}
-    assert all(each["pairs"] == size["service_pairs"] // 16 * 16 and each["p50"] <= each["p99"] for each in run.service)
+    # One by one and in batches, on each database.
+    driven = [(each["database"], each["workers"], each["batch"], each["trials"]) for each in run.service]
+    assert driven == [tuple(each) for each in size["services"]]
+    assert FULL.services == QUICK.services
+    assert all(each["pairs"] == size["service_pairs"] // 32 * 32 and each["p50"] <= each["p99"] for each in run.service)
+    assert all(each["processor"] >= 0.0 for each in run.service)
+    assert run.long["units"] == size["long_trial"]
     assert len(run.growth) == 2
     assert set(run.machine) == set(MACHINE)
     assert set(run.designs) == set(DESIGNS)
@@ -207,9 +209,24 @@ def test_noise_between_runs_is_seldom_a_change():
 
 def test_the_service_is_judged_by_its_goals():
     """Met and missed, by numbers on both sides."""
-    sqlite = {"database": "SQLite", "workers": 1, "pairs": 9, "pairs_per_second": 501.0, "p50": 1.0, "p99": 51.0}
-    run = run_of(service=[sqlite, {**sqlite, "workers": 2, "pairs_per_second": 1.0}], growth=[100.0, 140.0])
-    assert [(goal.measured, goal.met) for goal in judge(run)] == [("501", True), ("51.0 ms", False), ("1.40", True)]
+    sqlite = {
+        "database": "SQLite", "workers": 1, "batch": 1, "trials": 1, "pairs": 9, "pairs_per_second": 801.0, "p50": 1.0,
+        "p99": 51.0, "processor": 1.0,
+    }  # fmt: skip
+    postgres = {**sqlite, "database": "PostgreSQL", "trials": 4, "pairs_per_second": 100.0}
+    service = [
+        sqlite,
+        {**sqlite, "batch": 100, "pairs_per_second": 7999.0},
+        postgres,
+        {**postgres, "workers": 2, "pairs_per_second": 161.0},
+    ]
+    long = {"units": 100_000.0, "verify": 15.1, "from a checkpoint": 1.0, "correction": 30.0}
+    run = run_of(service=service, growth=[100.0, 140.0], long=long)
+    assert [(goal.measured, goal.met) for goal in judge(run)] == [
+        ("801", True), ("51.0 ms", False), ("7,999", False), ("1.61 times", True), ("15.1 s", False), ("1.40", True),
+    ]  # fmt: skip
+    few = run_of(service=service[:3], growth=[100.0, 160.0], long={**long, "units": 9.0})
+    assert [goal.met for goal in judge(few)][-2:] == [None, False]
     assert "SQLite" in report.text(run, None)
 
 

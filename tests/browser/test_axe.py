@@ -17,7 +17,7 @@ PAGES = {
     "admin": [
         "/", "/keys", "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
         "/trials/several/log/2", "/trials/several/arms", "/trials/several/units",
-        "/trials/several/analysis",
+        "/trials/several/analysis", "/trials/several/rehearsal",
         "/trials/dosing", "/trials/dosed", "/trials/aged", "/trials/aged/units", "/trials/aged/log/2",
     ],
     "operator": ["/trials/played", "/trials/held", "/trials/dosed"],

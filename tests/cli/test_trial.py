@@ -253,7 +253,7 @@ def test_the_database_has_a_log_of_its_own(knee, command):
     assert whole.startswith("the database: 3 events hold; the last hash is ")
     assert trial.startswith("knee: 6 events hold, with 3 decisions made again; the last hash is ")
     with sqlite3.connect(knee.folder / "trials.db") as connection:
-        connection.execute("UPDATE keys SET role = 'admin'")
+        connection.execute("UPDATE roles SET role = 'admin'")
     connection.close()
     forged = knee("verify")
     assert forged.status == 1
@@ -367,7 +367,10 @@ def test_names_that_look_like_markup_are_shown_as_they_are(desk):
 def test_only_new_makes_a_database(desk, arguments):
     done = desk(*arguments)
     assert (done.status, done.out) == (2, "")
-    assert done.err == 'RecordError: there is no database "trials.db"; create a trial first, or check the name\n'
+    assert done.err == (
+        'RecordError: there is no database "trials.db"; create a trial first, or check the name; '
+        "try: safebandit trial new knee --arms low,high --alpha .2\n"
+    )
     assert list(desk.folder.iterdir()) == []
 
 

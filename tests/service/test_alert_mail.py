@@ -112,8 +112,8 @@ def test_a_mail_server_that_cannot_take_it_now_is_asked_again(mail, tmp_path):
         served.post("/v1/alerts", {"channel": "email", "target": "desk@clinic.example"})
         served.post(f"{path}/amendments", {"reason": "so", "alpha": 0.5})
         ask_again_until(lambda: box.got, "nobody is told")
-        ask_again_until(lambda: served.get("/v1/alerts/messages").json()[0]["state"] == "sent", "it is not noted")
-        (message,) = served.get("/v1/alerts/messages").json()
+        ask_again_until(lambda: served.get("/v1/alert-messages").json()[0]["state"] == "sent", "it is not noted")
+        (message,) = served.get("/v1/alert-messages").json()
     ((_, got),) = box.got
     assert (message["attempts"], got["To"]) == (3, "desk@clinic.example")
     assert got["Message-ID"] == f"<{message['id']}@clinic.example>"
@@ -125,8 +125,8 @@ def test_without_a_mail_server_the_log_says_so(tmp_path):
         made = served.post("/v1/alerts", {"channel": "email", "target": "desk@clinic.example"}).json()
         assert made["secret"] is None
         served.post(f"/v1/alerts/{made['id']}/test", {})
-        ask_again_until(lambda: served.get("/v1/alerts/messages").json()[0]["state"] == "given up", "it is not noted")
-        assert "start it with --smtp-host" in served.get("/v1/alerts/messages").json()[0]["said"]
+        ask_again_until(lambda: served.get("/v1/alert-messages").json()[0]["state"] == "given up", "it is not noted")
+        assert "start it with --smtp-host" in served.get("/v1/alert-messages").json()[0]["said"]
 
 
 def test_no_header_can_be_added():

@@ -64,7 +64,7 @@ def no_more(served, id):
     """Wait until nothing is left to be sent for an alert; its messages, oldest first."""
 
     def ended():
-        found = served.get("/v1/alerts/messages", params={"alert": id, "limit": 1000}).json()
+        found = served.get("/v1/alert-messages", params={"alert": id, "limit": 1000}).json()
         return found if found and all(each["state"] != "waiting" for each in found) else None
 
     return ask_again_until(ended, "messages wait")[::-1]
@@ -151,7 +151,7 @@ def test_a_receiver_that_fails_and_comes_back_is_told_all_of_it_once(quick, rece
     ask_again_until(lambda: receiver.begun.acquire(blocking=False), "it is not tried again")
     told_of = {"params": {"alert": made["id"]}}
     ask_again_until(
-        lambda: "answered 500" in [each["said"] for each in quick.get("/v1/alerts/messages", **told_of).json()],
+        lambda: "answered 500" in [each["said"] for each in quick.get("/v1/alert-messages", **told_of).json()],
         "the failure is not noted",
     )
     receiver.mode = 204
@@ -172,7 +172,7 @@ def test_a_receiver_that_is_away_and_comes_back(quick):
     quick.post(f"{path}/amendments", {"reason": "so", "alpha": 0.5})
 
     def tried():
-        found = quick.get("/v1/alerts/messages", params={"alert": made["id"]}).json()
+        found = quick.get("/v1/alert-messages", params={"alert": made["id"]}).json()
         return found and found[0]["attempts"] > 2 and "cannot be reached" in (found[0]["said"] or "")
 
     ask_again_until(tried, "it is not tried")
@@ -270,7 +270,7 @@ def test_what_happens_in_a_quiet_time_is_told_together(tmp_path, receiver):
             told(receiver)
 
         def both():
-            found = served.get("/v1/alerts/messages", params={"alert": made["id"]}).json()
+            found = served.get("/v1/alert-messages", params={"alert": made["id"]}).json()
             return found if "3 times" in found[0]["message"] else None
 
         later, first = ask_again_until(both, "they are not told together")
@@ -307,7 +307,7 @@ def test_a_wrong_alert_is_refused(quick, body, message):
 
 @pytest.mark.parametrize("role", ["operator", "viewer", "auditor"])
 def test_alerts_are_for_admins(quick, role):
-    for method, path in (("GET", ""), ("POST", ""), ("GET", "/messages"), ("DELETE", f"/{'0' * 16}")):
+    for method, path in (("GET", ""), ("POST", ""), ("DELETE", f"/{'0' * 16}")):
         assert quick.request(method, f"/v1/alerts{path}", {}, role=role).status_code in (403, 422)
     assert quick.get("/v1/alerts", role=role).status_code == 403
     assert quick.post(f"/v1/alerts/{'0' * 16}/test", {}, role=role).status_code == 403
@@ -369,7 +369,7 @@ def test_a_service_that_is_killed_before_it_sends_loses_nothing(tmp_path, receiv
     receiver.let.set()
     with Service(tmp_path / "trials.db", key=service.key) as again:
         ask_again_until(lambda: {2, 3} <= {each["event"] for each in receiver.said}, "it is lost")
-        listed = again.get("/v1/alerts/messages")[1]
+        listed = again.get("/v1/alert-messages")[1]
         assert again.stop() == 0
     assert len({headers["webhook-id"] for headers, _ in receiver.got}) == len(listed) == 2
 
@@ -423,3 +423,18 @@ def test_too_many_alerts_are_refused(tmp_path, monkeypatch):
         Alerts(ledger).create("email", "a@b.example")
         with pytest.raises(TrialError, match="at most 1 alerts"):
             Alerts(ledger).create("email", "a@b.example")
+
+
+def test_a_rule_that_pauses_or_routes_is_told_and_a_person_who_does_is_not(quick, receiver):
+    made = alert(quick, receiver, kinds=["guard"], role="auditor")
+    design = {"arms": ["a", "b"], "alpha": 0.3, "policy": "equal", "units": 20, "control": "a", "pending_cap": 20,
+              "stop": [{"rule": "too-many-harms", "harms": 1, "then": "route"}]}  # fmt: skip
+    assert quick.post("/v1/trials", {"name": "guarded", "design": design}).status_code == 201
+    path = "/v1/trials/guarded"
+    assert quick.post(f"{path}/pause", {"reason": "lunch"}).status_code == 201
+    assert quick.post(f"{path}/resume", {"reason": "back"}).status_code == 201
+    assert quick.post(f"{path}/units", {"unit": "p1"}).status_code == 201
+    assert quick.post(f"{path}/outcomes", {"unit": "p1", **HARM}).status_code == 201
+    (said,) = told(receiver)
+    assert (said["alert"], said["kind"], said["rule"]) == (made["id"], "guard", "too-many-harms")
+    assert "gives every unit its control" in said["message"]

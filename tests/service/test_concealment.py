@@ -26,7 +26,7 @@ READABLE = [
     "/v1/trials/{}/unit?unit=u%200", "/v1/trials/{}/verification", "/v1/trials/{}/export?kind=json",
     "/v1/trials/{}/export?kind=csv", "/v1/trials/{}/export?kind=parquet", "/metrics", "/v1/keys", "/", "/live",
     "/trials/{}", "/trials/{}/live", "/trials/{}/arms", "/trials/{}/units", "/trials/{}/log", "/trials/{}/log/1",
-    "/trials/{}/log/2", "/keys", "/trials/{}/analysis", "/v1/trials/{}/analysis",
+    "/trials/{}/log/2", "/keys", "/trials/{}/rehearsal", "/trials/{}/analysis", "/v1/trials/{}/analysis",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from .conftest import serving
 from .test_access import ALL, body_of
 
 OF_TRIALS = [(method, path) for method, path in ALL if "{trial}" in path]
-PAGES = ("", "/live", "/arms", "/analysis", "/units", "/log", "/log/1", "/ask")
+PAGES = ("", "/live", "/arms", "/analysis", "/rehearsal", "/units", "/log", "/log/1", "/ask")
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +149,30 @@ def test_a_verification_of_one_group_is_no_answer_to_another(two):
     path = "/v1/trials/ada:knee/verification"
     assert two.get(path, role="ada auditor").json()["holds"]
     assert two.get(path, role="bea auditor").status_code == 404
+
+
+def test_who_asks_is_not_looked_up_at_every_request(two, monkeypatch):
+    """The check of projects and roles costs no question to the database beyond the one that finds the key."""
+    import sqlalchemy as sa
+
+    from safebandit.service import keys
+
+    monkeypatch.setattr(keys, "REMEMBERED_SECONDS", 1e9)
+    asked = []
+    engine = two.app.state.ledger.engine
+
+    def note(connection, cursor, statement, *_):
+        asked.extend(name for name in ("keys", "roles", "people", "projects") if f" {name}" in statement)
+
+    two.get("/v1/me", role="ada operator")
+    sa.event.listen(engine, "before_cursor_execute", note)
+    try:
+        for unit in range(5):
+            answer = two.post("/v1/trials/ada:knee/units", {"unit": str(unit), "context": [1]}, role="ada operator")
+            assert answer.status_code in (200, 201, 409), answer.text
+            assert two.post("/v1/trials/ada:knee/units", {"unit": "1"}, role="bea operator").status_code == 404
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", note)
+    # That of the other group, once, and that both were used, once.
+    assert asked.count("roles") <= 1
+    assert len(asked) <= 4

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import safebandit as sb
-from safebandit.service import verifying
+from safebandit.service import jobs, verifying
 from safebandit.trials.record.verification import verify
 from servers.service import SECONDS, ask_again_until
 
@@ -53,8 +53,8 @@ def test_a_verification_goes_on_between_requests(served, slow):
 
 def test_a_job_that_looked_for_another_hash_is_no_answer(served):
     path = f"{served.create('noted')}/verification"
-    found, jobs = served.get(path), served.app.state.verifications
-    (job,) = (each.id for each in jobs._jobs.values() if each.trial == "noted")
+    found, known = served.get(path), served.app.state.verifications
+    (job,) = (each.id for each in known._jobs.values() if each.trial == "noted")
     other = served.get(path, params={"job": job, "expected": "0" * 64})
     assert (found.json()["holds"], other.json()["holds"]) == (True, False)
     assert served.get(path, params={"job": job}).json() == found.json()
@@ -97,8 +97,8 @@ def test_the_page_says_how_far_it_is(served, slow, monkeypatch):
 
 def test_too_many_at_once_are_429(served, slow):
     path = f"{served.create('many')}/verification"
-    answers = [served.get(path, params={"wait": 0}) for _ in range(verifying.MOST_JOBS + 1)]
-    assert [answer.status_code for answer in answers] == [202] * verifying.MOST_JOBS + [429]
+    answers = [served.get(path, params={"wait": 0}) for _ in range(jobs.MOST_JOBS + 1)]
+    assert [answer.status_code for answer in answers] == [202] * jobs.MOST_JOBS + [429]
     slow[0].set()
     for answer in answers[:-1]:
         assert served.get(path, params={"job": answer.json()["job"]}).status_code == 200
@@ -108,7 +108,7 @@ def test_one_that_nobody_asks_for_is_given_up(served, slow, monkeypatch):
     path = f"{served.create('left')}/verification"
     job = served.get(path, params={"wait": 0.05}).json()["job"]
     mine = served.app.state.verifications._jobs[job]
-    monkeypatch.setattr(verifying, "ABANDONED_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 0.0)
     ask_again_until(mine.task.done, "a verification that nobody asks for goes on")
     assert not slow[0].is_set()
 

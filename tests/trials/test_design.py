@@ -75,7 +75,7 @@ def test_defaults_that_follow_from_other_fields():
 
 def test_conduct_is_what_was_written():
     conduct = WRITTEN["all fields"].conduct()
-    assert conduct._replace(looks=None) == (90, 2, False, 1, 0, 1, 4, False, None, 5, True, False, 0.5)
+    assert conduct._replace(looks=None) == (90, 2, False, 1, 0, 1, 4, False, None, 5, True, False, 0.5, 0)
     assert conduct.looks.tolist() == [10, 30, 90]
     assert not WRITTEN["risks alone"].conduct().rewarded
     assert WRITTEN["plain"].conduct().first == -1

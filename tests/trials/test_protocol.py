@@ -59,3 +59,11 @@ def test_names_in_the_sentences_of_rules_are_shown_letter_by_letter():
     page = as_page(text, "x")
     assert "&lt;b&gt;A" in page
     assert "B_*x*" in page
+
+
+def test_what_nobody_does_alone_is_said(text):
+    said = Design(["a", "b"], 0.3, "docb", 20, second_person=["amend", "unseal"]).protocol()
+    assert "An amendment is proposed by one person and approved by another" in said
+    assert "To read before the end what is concealed until then is proposed" in said
+    assert "A correction after" not in said
+    assert "alone" not in text

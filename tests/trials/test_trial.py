@@ -471,7 +471,7 @@ def wander(trial, steps, seed, *, bits=True, twins=()):
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_a_trial_goes_on_exactly_as_it_would_have(policy, bits):
     # With the last two seeds, arms below the best are tied now and then, which costs a random number or does not.
-    for seed, steps in [*((seed, 120) for seed in range(4)), (91, 60), (98, 60)]:
+    for seed, steps in [(0, 60), (1, 60), (2, 120), (91, 60), (98, 60)]:
         trial = wander(Trial(2 + seed % 3, 0.3, policy, seed=seed), steps, seed, bits=bits)
         twin = Trial.from_json(trial.to_json())
         assert twin.to_json() == trial.to_json()
@@ -731,8 +731,8 @@ def test_tsbu_shows_the_quantiles_of_the_posterior(schedule):
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_explaining_says_what_the_next_ask_gives_and_changes_nothing(policy):
-    for seed in range(9):
-        trial = Trial(2 + seed % 3, 0.3, policy, seed=seed)
+    for seed in range(3):
+        trial = Trial(2 + seed, 0.3, policy, seed=seed)
         for step in range(40):
             wander(trial, 3, 100 * seed + step)
             before = trial.to_json()
@@ -746,7 +746,7 @@ def test_explaining_says_what_the_next_ask_gives_and_changes_nothing(policy):
 
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_an_arm_is_given_only_while_it_is_permissible(policy):
-    for seed in range(8):
+    for seed in range(4):
         trial = Trial(3, 0.3, policy, seed=seed)
         for step in range(40):
             wander(trial, 3, 100 * seed + step)

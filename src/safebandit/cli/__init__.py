@@ -19,6 +19,7 @@ from safebandit.cli.doses import doses
 from safebandit.cli.flags import Command, UsageError
 from safebandit.cli.identify import identify
 from safebandit.cli.key import key
+from safebandit.cli.next_steps import with_next_step
 from safebandit.cli.paper import paper
 from safebandit.cli.person import person_app
 from safebandit.cli.project import project_app
@@ -97,7 +98,10 @@ def main() -> None:
     try:
         status = app(sys.argv[1:], standalone_mode=False, prog_name="safebandit")
     except SafebanditError as mistake:
-        _fail(f"{type(mistake).__name__}: {mistake}", DAMAGED if isinstance(mistake, DamagedError) else MISTAKE)
+        _fail(
+            f"{type(mistake).__name__}: {with_next_step(str(mistake))}",
+            DAMAGED if isinstance(mistake, DamagedError) else MISTAKE,
+        )
     except UsageMistake as mistake:
         context = getattr(mistake, "ctx", None)
         command = context.command_path if context else "safebandit"

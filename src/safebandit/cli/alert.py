@@ -32,7 +32,7 @@ def new(
     project: Annotated[str | None, typer.Option(help="The project.  [default: the trial's, or default]")] = None,
     about: Annotated[
         str | None,
-        typer.Option(help="hold, waiting, stop, verification, amendment, with commas.  [default: all of them]"),
+        typer.Option(help="hold, waiting, stop, guard, verification, amendment, with commas.  [default: all of them]"),
     ] = None,
     role: Annotated[
         str,

@@ -84,17 +84,35 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
     # A design says them.
     "trial new": (
         Without(
-            ("alpha", "risks", "policy", "pending_cap", "delay", "lost", "title", "ids", "units", "second_person"),
+            (
+                "alpha",
+                "risks",
+                "policy",
+                "pending_cap",
+                "delay",
+                "lost",
+                "title",
+                "ids",
+                "units",
+                "control",
+                "control_floor",
+                "strata",
+                "second_person",
+            ),
             ("design",),
         ),
     ),
-    "trial ask": (Without(("context",), ("file",)), Needs(("each",), (("file",),))),
+    "trial ask": (Without(("context", "eligible", "stratum"), ("file",)), Needs(("each",), (("file",),))),
     "trial tell": (
         Without(("reward", "risk"), ("file",)),
         Needs(("each", "preview"), (("file",),)),
         Without(("each",), ("preview",)),
     ),
-    "trial amend": (Without(("alpha", "policy", "pending_cap", "ids", "add", "second_person"), ("design",)),),
+    "trial amend": (
+        Without(
+            ("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor", "second_person"), ("design",)
+        ),
+    ),
     "trial rehearse": (
         *_SOURCES,
         _OF_MEANS,

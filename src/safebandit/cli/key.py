@@ -39,7 +39,8 @@ def new(
             name, parse_roles(role or ([] if person else ["operator"])), person=person, days=days, actor=actor
         )
     until = f", until {made.expires}" if made.expires else ""
-    typer.echo(f'key {made.id} for "{made.name}" ({made.role}{until}), shown once:', err=True)
+    may = made.role or f"what person {made.person} may"
+    typer.echo(f'key {made.id} for "{made.name}" ({may}{until}), shown once:', err=True)
     typer.echo(text)
 
 
@@ -61,12 +62,13 @@ def list_keys(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("id", "name", "roles", "made by", "created", "last used", "expires", "works"):
+    for heading in ("id", "name", "of", "roles", "made by", "created", "last used", "expires", "works"):
         table.add_column(heading, overflow="fold")
     for each in known:
         state = "revoked" if each.revoked else ("yes" if each.works else "expired")
         times = each.created[:19], (each.used or "never")[:19], (each.expires or "never")[:19]
-        table.add_row(each.id, each.name, each.role, each.creator, *times, state)
+        whose = "a service" if each.person is None else f"person {each.person}"
+        table.add_row(each.id, each.name, whose, each.role or "none", each.creator, *times, state)
     console().print(table)
 
 

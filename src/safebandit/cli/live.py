@@ -77,6 +77,32 @@ def read_context(given: list[str] | None) -> list[float] | dict[str, float] | No
     return _listed("--context", "number of the context", given or [])
 
 
+def read_stratum(given: list[str] | None) -> dict[str, str] | None:
+    """What --stratum says of a unit: factor=level, once for each.
+
+    >>> read_stratum(["site=a", "age=65+"])
+    {'site': 'a', 'age': '65+'}
+    """
+    if not given:
+        return None
+    parts = [part.partition("=") for part in given]
+    if not all(equals for _, equals, _ in parts) or len({name for name, _, _ in parts}) < len(parts):
+        raise TrialError(f"--stratum must be factor=level, once for each factor, got {' '.join(given)}")
+    return {name.strip(): level.strip() for name, _, level in parts}
+
+
+def read_strata(given: list[str] | None) -> dict[str, list[str]] | None:
+    """What --strata declares: a factor and its levels, once for each.
+
+    >>> read_strata(["site=a,b", "age=<65,65+"])
+    {'site': ['a', 'b'], 'age': ['<65', '65+']}
+    """
+    told = read_stratum(given)
+    return (
+        None if told is None else {name: [each.strip() for each in levels.split(",")] for name, levels in told.items()}
+    )
+
+
 def _listed(flag: str, what: str, given: list[str]) -> list[float] | dict[str, float] | None:
     """Numbers by name, or in order; None where there are none."""
     if not given:

@@ -99,40 +99,15 @@ def rehearse(
 
 def _print_rehearsal(name: str, found: Rehearsal) -> None:
     from safebandit.cli.show import number
+    from safebandit.trials.rehearsal_words import heading, rows, sentences
 
-    settings, instance = found.settings, found.instance
-    print_plain(
-        f"{name}: {found.times:,} runs of {found.scenario.units:,} units, policy {settings.policy}, "
-        f"pending cap {settings.pending_cap}",
-    )  # fmt: skip
-    if instance.origin:
-        print_plain(instance.origin)
+    print_plain(f"{name}: {heading(found)}")
+    if found.instance.origin:
+        print_plain(found.instance.origin)
     headings = {"mean": "mean", "se": "s.e.", "q05": "5 %", "q95": "95 %"}
     table = plain_table(["", *headings.values()], right=tuple(headings.values()))
-    marks = {f"plays of {arm}": instance.mark(k) for k, arm in enumerate(instance.arms)}
-    numbers_of = found.table()
-    for label, row in zip(map(str, numbers_of.index), numbers_of.to_dict("records"), strict=True):
-        mark = f" ({marks[label]})" if marks.get(label) else ""
-        add(table, f"{label}{mark}", *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
+    for label, row in rows(found):
+        add(table, label, *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
     print_plain(table)
-    for line in _sentences(found):
+    for line in sentences(found):
         print_plain(line)
-
-
-def _shares(shares: dict[str, float]) -> str:
-    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items() if share > 0.0)
-
-
-def _sentences(found: Rehearsal) -> list[str]:
-    if found.settings.design is not None:
-        return [f"{what}: {_shares(of)}" for what, of in (("ends by", found.endings()), ("selects", found.selected()))]
-    chances, after = found.chances(), found.held_after()
-    hold = f"chance of a hold because no arm is permissible: {chances['hold']:.1%}"
-    if after is not None:
-        hold += f", first after {after['mean']:.0f} units (5 %: {after['q05']:.0f}, 95 %: {after['q95']:.0f})"
-        hold += f"; chance of ending so: {chances['end_held']:.1%}"
-    most = chances["best_arm_most"]
-    if most is not None:
-        return [hold, f"chance that the best safe arm is given most often: {most:.1%}"]
-    tied = len(found.instance.best_arms)
-    return [hold, f"{tied} safe arms share the largest mean reward: none is the best" if tied else "no arm is safe"]

@@ -26,6 +26,8 @@ from safebandit.cli.live import (
     read_design_flag,
     read_features,
     read_risk,
+    read_strata,
+    read_stratum,
 )
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.rehearse import rehearse
@@ -46,6 +48,12 @@ Context = Annotated[
     list[str] | None,
     typer.Option(help="The context that it asks with: age=44, once for each number, or all in order, 44,80."),
 ]
+Eligible = Annotated[
+    list[str] | None, typer.Option(help="An arm that it may be given, if not all may be; may be repeated.")
+]
+Stratum = Annotated[
+    list[str] | None, typer.Option(help="Its stratum, where the trial has strata: site=a, once for each factor.")
+]
 Policy = Annotated[
     str | None, typer.Option(help="A policy by name, such as tsbu:schedule=theory.", autocompletion=complete_policy)
 ]
@@ -54,6 +62,8 @@ PendingCap = typer.Option(
     help="How many units of an arm may wait for their risk before any is known.  [default: what fits --delay]"
 )
 Ids = typer.Option(help="A pattern that the id of a new unit must match, such as P-[0-9]{4}; no groups.")
+Control = typer.Option(help="The arm that all units can be routed to (`trial route`).")
+ControlFloor = typer.Option(help="The least chance of the control at every unit, while it is permissible.")
 
 
 def new(
@@ -89,6 +99,12 @@ def new(
         str | None,
         typer.Option(help="Features of the arms: a .csv file with an arm's name and numbers in a row, or 1,0;1,2."),
     ] = None,
+    control: Annotated[str | None, Control] = None,
+    control_floor: Annotated[float, ControlFloor] = 0.0,
+    strata: Annotated[
+        list[str] | None,
+        typer.Option(help="A factor of the strata and its levels: site=a,b (repeated); each decides by its own units."),
+    ] = None,
     second_person: Annotated[
         str, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal.")
     ] = "",
@@ -110,7 +126,8 @@ def new(
         design=None if design is None else read_design_flag(design, arms is not None),
         risks=None if risks is None else names(risks), policy=policy, seed=seed, pending_cap=pending_cap, delay=delay,
         lost=lost, title=title, ids=ids, units=units, context=context or None,
-        features=None if features is None else read_features(features), second_person=_listed(second_person),
+        features=None if features is None else read_features(features), control=control, control_floor=control_floor,
+        strata=read_strata(strata), second_person=_listed(second_person),
     )  # fmt: skip
     who = checked_actor(actor)
     check_name(name)
@@ -134,6 +151,8 @@ def ask(
     name: Name,
     unit: OneUnit = None,
     context: Context = None,
+    eligible: Eligible = None,
+    stratum: Stratum = None,
     file: File = None,
     each: Each = False,
     db: Database = DATABASE,
@@ -143,7 +162,8 @@ def ask(
     """Give a unit its arm: the arm on stdout, why on stderr. A unit that has one gets the same again.
 
     With --file many units get theirs, in order, in one step: a table on stdout. The file has a column unit, and one
-    for each number of the context.
+    for each number of the context and each factor of the strata; in a column eligible there may be the arms that a
+    unit may be given, with ; between.
 
     Exit status 3: there is no arm to give; stdout stays empty, stderr says why: the trial holds, as no arm is
     permissible, or waits for outcomes.
@@ -151,9 +171,10 @@ def ask(
     one_of(unit, file)
     if unit is None or file is not None:
         return ask_file(name, Path(str(file)), each=each, db=db, actor=actor, json=json)
-    who, told = checked_actor(actor), read_context(context)
+    who = checked_actor(actor)
+    told: dict[str, Any] = {"context": read_context(context), "stratum": read_stratum(stratum)}
     with open_ledger(db) as ledger:
-        given = ledger.ask(name, unit, context=told, actor=who)
+        given = ledger.ask(name, unit, **told, eligible=eligible or None, actor=who)
     if json:
         print_document({**given._asdict(), "held": given.held})
     elif given.arm is not None:
@@ -280,6 +301,8 @@ def amend(
         int | None, typer.Option(help="How many units of an arm may wait for their risk before any is known.")
     ] = None,
     ids: Annotated[str | None, Ids] = None,
+    control: Annotated[str | None, Control] = None,
+    control_floor: Annotated[float | None, ControlFloor] = None,
     design: Annotated[
         str | None, typer.Option(help="A design file (.toml), in the place of the trial's design.")
     ] = None,
@@ -299,6 +322,8 @@ def amend(
         "withdraw": tuple(withdraw or ()),
         "pending_cap": pending_cap,
         "ids": ids,
+        "control": control,
+        "control_floor": control_floor,
         "design": None if design is None else read_design_flag(design),
         "second_person": None if second_person is None else _listed(second_person),
     }
@@ -316,6 +341,16 @@ def pause(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = No
 def resume(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
     """Give arms again."""
     _set_status(name, "resume", "resumed", reason, db, actor, json)
+
+
+def route(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
+    """Give every unit the control, as long as it is permissible; outcomes are still taken, and count."""
+    _set_status(name, "route", "routed", reason, db, actor, json)
+
+
+def unroute(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
+    """Decide by the policy again, after `trial route` or a rule."""
+    _set_status(name, "unroute", "unrouted", reason, db, actor, json)
 
 
 def close(name: Name, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
@@ -352,7 +387,8 @@ def options(context: typer.Context) -> None:
 
 
 for command in (
-    new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume, close,
+    new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume,
+    route, unroute, close,
     trial_second.unseal, trial_second.proposals, trial_second.approve, trial_second.decline,
     trial_show.trials, trial_analyse.analyse, trial_weighted.weighted, trial_weighted.what_if,
     trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,

@@ -20,6 +20,7 @@ from safebandit.cli.live import (
     plain_table,
     print_document,
     print_plain,
+    read_stratum,
 )
 from safebandit.cli.problem import one_or_more
 from safebandit.errors import TrialError
@@ -66,6 +67,9 @@ def analyse(
     seed: Annotated[
         int | None, typer.Option(help="With --corrected: fixes all its random numbers.  [default: 0]")
     ] = None,
+    stratum: Annotated[
+        list[str] | None, typer.Option(help="One stratum alone: site=a, once for each factor.  [default: all, pooled]")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it over time, as SVG and as PNG: out.svg.")] = None,
     db: Database = DATABASE,
     json: Json = False,
@@ -77,6 +81,7 @@ def analyse(
     from safebandit.trials.analysis.analyse import analyse as analysed
     from safebandit.trials.analysis.corrected import TRIALS
 
+    part = read_stratum(stratum)
     if (name is None) == (file is None):
         raise TrialError("give a trial, or a table of units by --file; " + ("got none" if name is None else "got both"))
     if plot is not None and plot.suffix not in PICTURES:
@@ -91,7 +96,7 @@ def analyse(
         raise TrialError("--corrected is for a trial: a table of units does not say by which rules arms were given")
     if file is not None:
         limits = None if alpha is None else one_or_more("alpha", alpha)
-        found = analysed(file, **said, alpha=limits, lost=lost)
+        found = analysed(file, **said, stratum=part, alpha=limits, lost=lost)
     else:
         given = [flag for flag, value in (("--alpha", alpha), ("--lost", lost)) if value is not None]
         if given:
@@ -100,7 +105,7 @@ def analyse(
             if corrected:
                 given_more = {key: value for key, value in more.items() if value is not None}
                 said |= {"corrected": TRIALS, **given_more, "progress": progress}
-            found = analysed(ledger, name, **said)
+            found = analysed(ledger, name, **said, stratum=part)
     if plot is not None:
         from safebandit.simulation.plots import save
 

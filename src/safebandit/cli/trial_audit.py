@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,6 +69,9 @@ def log(
 def verify(
     name: Whole = None,
     expect: Annotated[str | None, typer.Option(help="The hash of some event, as it was noted elsewhere.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file: go on from where it ends, if it is there, and write it anew.")
+    ] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> int:
@@ -74,13 +79,16 @@ def verify(
 
     Without a trial: the database's own log of trials and keys, and every trial. Exit status 4: the database is damaged.
     """
+    if checkpoint is not None and name is None:
+        raise TrialError("a checkpoint is of one trial; name it, as in safebandit trial verify knee --checkpoint FILE")
     with open_ledger(db) as ledger:
         from safebandit.trials.record.verification import verify as recompute
         from safebandit.trials.record.verification import verify_database
 
         with counting_bar("verifying") as progress:
             if name is not None:
-                whole, each = None, {name: recompute(ledger, name, expected=expect, progress=progress)}
+                one_found = recompute(ledger, name, expected=expect, progress=progress, checkpoint=checkpoint)
+                whole, each = None, {name: one_found}
             else:
                 whole = verify_database(ledger, expected=expect)
                 each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
@@ -146,12 +154,16 @@ def export(
         raise TrialError("an export needs a file or a kind; give --out units.csv, or --kind csv for stdout")
     chosen = kind if kind is not None or out is None else out.suffix.lower().removeprefix(".")
     with open_ledger(db) as ledger:
-        from safebandit.trials.record.export import export as make
+        from safebandit.trials.record.export import write_export
 
-        data = make(ledger, name, str(chosen), whole=whole)
-    if out is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        out.write_bytes(data)
-        typer.echo(f"wrote {out}", err=True)
+        # Elsewhere first: an export that fails leaves the file that is there as it is.
+        with tempfile.TemporaryFile() as file:
+            write_export(ledger, name, str(chosen), file, whole=whole)
+            file.seek(0)
+            if out is None:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+            else:
+                with out.open("wb") as target:
+                    shutil.copyfileobj(file, target)
+                typer.echo(f"wrote {out}", err=True)

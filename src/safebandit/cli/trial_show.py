@@ -20,6 +20,7 @@ from safebandit.cli.live import (
     print_plain,
     read_context,
     read_events,
+    read_stratum,
 )
 from safebandit.errors import NotFoundError, TrialError
 
@@ -72,13 +73,15 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     for arm in found["arms"]:
         risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
         cells = [cell for mean, interval in risks for cell in (figure(mean), _interval(interval))]
-        permissible = "withdrawn" if not arm["active"] else _PERMISSIBLE[arm["permissible"]]
+        permissible = "by stratum" if found["factors"] else _PERMISSIBLE[arm["permissible"]]
+        permissible = permissible if arm["active"] else "withdrawn"
         add(
             table, arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
             _interval(arm["reward_interval"]), *cells, permissible,
         )  # fmt: skip
     print_plain(table)
     print_plain(f"intervals of means: {found['intervals']}; `safebandit trial analyse` has ones for any look")
+    _print_strata(found)
     _print_rules(found)
     for each in (each for each in found["expected"] if each["regret"] is not None):
         print_plain(
@@ -94,13 +97,18 @@ def explain(
     context: Annotated[
         list[str] | None, typer.Option(help="Without a unit: the context that one would ask with, as in `trial ask`.")
     ] = None,
+    eligible: Annotated[list[str] | None, typer.Option(help="Without a unit: an arm that one may be given.")] = None,
+    stratum: Annotated[
+        list[str] | None, typer.Option(help="Without a unit: the stratum of one, as in `trial ask`.")
+    ] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> None:
     """Say why a unit was given its arm, as it was recorded then; without a unit, why each arm is permissible or not."""
-    told = read_context(context)
-    if unit is not None and told is not None:
-        raise TrialError(f"unit {unit!r} is explained by the context that it asked with; leave --context out")
+    asked = {"context": read_context(context), "stratum": read_stratum(stratum), "eligible": eligible or None}
+    told = {flag: value for flag, value in asked.items() if value is not None}
+    if unit is not None and told:
+        raise TrialError(f"unit {unit!r} is explained by what it asked with; leave --{next(iter(told))} out")
     if unit is not None:
         with open_ledger(db) as ledger:
             state = ledger.state(name)
@@ -126,11 +134,11 @@ def explain(
     print_plain(table)
 
 
-def _overview(db: str, name: str, context: list[float] | dict[str, float] | None = None) -> dict[str, Any]:
+def _overview(db: str, name: str, told: dict[str, Any] | None = None) -> dict[str, Any]:
     with open_ledger(db) as ledger:
         from safebandit.trials.record.overview import overview
 
-        return overview(ledger, name, context=context).to_dict()
+        return overview(ledger, name, **(told or {})).to_dict()
 
 
 def _print_head(found: dict[str, Any]) -> None:
@@ -145,6 +153,16 @@ def _print_head(found: dict[str, Any]) -> None:
     _print_progress(found)
     if found["context"]:
         print_plain(f"units ask with a context: {', '.join(found['context'])}")
+    if found["factors"]:
+        listed = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in found["factors"].items())
+        print_plain(f"strata, each decided by its own units: {listed}")
+    if found["control"]:
+        floor = f", with a chance of at least {found['control_floor']:g}" if found["control_floor"] else ""
+        print_plain(f"control: {found['control']}{floor}")
+    for guard, words in (("paused_by", "paused"), ("routed", "every unit is given the control")):
+        if found[guard] is not None:
+            rule = f", by the rule {found[guard]['rule']}" if found[guard]["rule"] else ""
+            print_plain(f"{words} since event {found[guard]['event']}{rule}: {found[guard]['why']}", style="bold")
     last = "the last unit that asked " if found["by_context"] else ""
     if found["holding"] is not None:
         print_plain(f"{last}holds: {found['holding']}", style="bold red")
@@ -170,6 +188,25 @@ def _print_progress(found: dict[str, Any]) -> None:
         print_plain(f"stopped in event {stop['event']}, by the rule {stop['rule']}: {stop['why']}", style="bold")
         late = "" if stop["selected_at"] == stop["event"] else f" (since event {stop['selected_at']}, after the stop)"
         print_plain(f"selected: {found['selected'] or 'no arm'}{late}; {stop['why_selected']}", style="bold")
+
+
+def _print_strata(found: dict[str, Any]) -> None:
+    """Every arm in every stratum."""
+    if not found["strata"]:
+        return
+    by_risk = [f"risk{risk}" for risk in _by_risk(found["risks"])]
+    table = plain_table(
+        ["stratum", "arm", "plays", "reward", *by_risk, "permissible"], right=("plays", "reward", *by_risk)
+    )  # fmt: skip
+    for part in found["strata"]:
+        for arm in part["arms"]:
+            means = [figure(mean) for mean in (arm["mean_reward"], *arm["mean_risk"])]
+            add(table, part["stratum"], arm["arm"], f"{arm['plays']:,}", *means, _PERMISSIBLE[arm["permissible"]])
+    print_plain("above, all strata together; each by itself:")
+    print_plain(table)
+    for part in found["strata"]:
+        if part["holding"] is not None:
+            print_plain(f"{part['stratum']} gives no arm: {part['holding']}", style="bold red")
 
 
 def _print_rules(found: dict[str, Any]) -> None:
@@ -210,6 +247,10 @@ def _print_decision(event: Event, settings: Settings) -> None:
     print_plain(f"unit {content['unit']!r}, round {content['round']}: {arm}")
     if "context" in content:
         print_plain(f"context: {context_words(content['context'])}")
+    if "stratum" in content:
+        print_plain(f"stratum: {', '.join(f'{name} {level}' for name, level in content['stratum'].items())}")
+    if "eligible" in content:
+        print_plain(f"eligible: {', '.join(content['eligible'])}")
     print_plain(f"why: {content['why']}")
     bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]
     own = content.get("own", {})

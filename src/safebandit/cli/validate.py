@@ -38,6 +38,7 @@ def validate(
     """
     from safebandit.cli.show import print_json, say
     from safebandit.studies.validation.check import FAILS
+    from safebandit.studies.validation.registry import chosen
     from safebandit.studies.validation.report import PAGE, summary_lines, write_report
     from safebandit.studies.validation.run import validate as run
 
@@ -47,6 +48,7 @@ def validate(
         return _check_report(check, json)
     if list_only:
         return _print_list(groups or [], full=full, json=json)
+    chosen(groups or [], full=full)
     folder = out or Path("results") / "validation"
     if not json:
         say("checking this installation; formulas that nobody has used yet are compiled first, once")

@@ -5,6 +5,7 @@ Two arrays of records hold the facts of one trial, whatever its policy. Per arm 
     asked      how often it was given out
     available  whether it may be given out now: not while too many of its units wait for their risk
     dropped    whether a rule of the design has ended it for good
+    masked     whether the unit in question may not be given it, though others may
     key        fixes the bits of the Bernoulli reduction
 
 and for its reward, then for each of its risks, one `QUANTITY`:
@@ -28,6 +29,7 @@ How the trial has gone so far is one `COURSE`:
     cohort_harms  harms known of its units, after the Bernoulli reduction
     looks         how often the data have been looked at
     upwards       whether an arm that is not permissible excludes those above it
+    routed        whether every unit is given the control, for now
 
 An arm may have features z, and a unit a context x: what a linear policy goes by is then z (x) (1, x), the products of
 each number of the arm with 1 and with each number of the unit. Arms without features have the unit vectors, so that
@@ -53,7 +55,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 Records: TypeAlias = NDArray[np.void]
 Seen: TypeAlias = Any  # one record of type QUANTITY
 
-ARM = np.dtype([("asked", "i8"), ("available", "i8"), ("dropped", "i8"), ("key", "u8")])
+ARM = np.dtype([("asked", "i8"), ("available", "i8"), ("dropped", "i8"), ("masked", "i8"), ("key", "u8")])
 QUANTITY = np.dtype(
     [
         ("plays", "i8"),
@@ -75,6 +77,7 @@ COURSE = np.dtype(
         ("cohort_harms", "i8"),
         ("looks", "i8"),
         ("upwards", "i8"),
+        ("routed", "i8"),
     ]
 )
 # Numbers that a policy keeps for itself lie behind one another, as those of an index do.

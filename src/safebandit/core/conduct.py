@@ -10,15 +10,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from safebandit.core.arms import REWARD, Counts, Records, State, at, fits, quantity
+from safebandit.core.arms import CHANCE, PERMISSIBLE, REWARD, Counts, Records, State, at, fits, quantity, write, written
 from safebandit.core.chances import chance_safe, known_risks
 from safebandit.core.dispatch import inlined, piece
-from safebandit.core.policies.interface import WAIT, decide, looked
+from safebandit.core.policies.interface import DONE, HOLD, WAIT, decide, looked
 from safebandit.core.streams import uniform
 
 # Why an arm may not be given now: nothing speaks against it, too many of its units are pending, it is more steps up
-# than are allowed, it was dropped for good, or an arm below it is not safe enough to climb above.
-FREE, PENDING, STEP, DROPPED, CLIMB = 0, 1, 2, 3, 4
+# than are allowed, it was dropped for good, an arm below it is not safe enough to climb above, or the unit that asks
+# may not be given it.
+FREE, PENDING, STEP, DROPPED, CLIMB, MASKED = 0, 1, 2, 3, 4, 5
 
 
 # A `Conduct` for compiled code; the looks lie behind one another, as the numbers that an index keeps do.
@@ -36,6 +37,7 @@ CONDUCT = np.dtype(
         ("rewarded", "i8"),
         ("lost_is_harm", "i8"),
         ("climb", "f8"),
+        ("control", "i8"),
         ("look_count", "i8"),
         ("looks", "i8", (1,)),
     ]
@@ -55,7 +57,7 @@ class Conduct(NamedTuple):
     `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known;
     With `climb` above 0 an arm is given only if every arm below it that was given is safe with at least that chance;
     `rewarded`, whether a unit has a reward at all; `lost_is_harm`, whether a risk that is never heard of counts as
-    harm.
+    harm. `control` is the arm that every unit is given while the trial is routed to it (-1: there is none).
     """
 
     units: int
@@ -71,6 +73,7 @@ class Conduct(NamedTuple):
     rewarded: bool
     lost_is_harm: bool = True
     climb: float = 0.0
+    control: int = -1
 
     def packed(self) -> Records:
         """One record of type CONDUCT, as compiled code takes it: a bare pointer, which costs nothing to pass on."""
@@ -89,9 +92,10 @@ class Conduct(NamedTuple):
 NO_LIMIT = 2**62
 
 
-def plain_conduct(pending_cap: int = 1) -> Conduct:
+def plain_conduct(pending_cap: int = 1, control: int = -1) -> Conduct:
     """One unit after the other, for as long as they come, and never a look: as a policy alone decides."""
-    return Conduct(NO_LIMIT, 1, False, -1, 0, 0, 0, False, np.zeros(0, np.int64), pending_cap, True)
+    looks = np.zeros(0, np.int64)
+    return Conduct(NO_LIMIT, 1, False, -1, 0, 0, 0, False, looks, pending_cap, True, control=control)
 
 
 @inlined
@@ -99,6 +103,8 @@ def bar(conduct: Rules, state: State, k: int, top: int) -> int:
     """What speaks against giving arm k now, where `top` is the highest that may be climbed to: FREE, PENDING, ..."""
     if at(state.arms, k).dropped:
         return DROPPED
+    if at(state.arms, k).masked:
+        return MASKED
     if k > top:
         return CLIMB
     for j in range(1, 1 + state.risks):
@@ -149,15 +155,42 @@ def next_arm(policy: Any, conduct: Rules, state: State, t: int) -> tuple[int, bo
     """The arm for round t, or HOLD, WAIT or DONE, and whether no arm was permissible; only random numbers change."""
     course = state.course
     mark_available(conduct, state)
+    if course.routed:
+        return _routed(policy, conduct.control, state, t)
     if 0 < course.cohort < conduct.cohort and not at(state.arms, course.last).dropped:
-        return course.last, False
+        return _unless_masked(state, course.last), False
     if conduct.waits and course.settled < course.given:
         return WAIT, False
     if course.given == 0 and conduct.first >= 0:
-        return conduct.first, False
+        return _unless_masked(state, conduct.first), False
     if course.given < conduct.burn_in:
         return _least_given(state), False
     return decide(policy, state, t)
+
+
+@piece
+def _routed(policy: Any, control: int, state: State, t: int) -> tuple[int, bool]:
+    """The control, if the policy's gate is open for it; else nothing is given. The policy judges every arm, and the
+    random numbers stay where they are: nothing is drawn for.
+    """
+    stream = state.stream
+    before = (stream.a, stream.b, stream.c, stream.counter)
+    k, _ = decide(policy, state, t)
+    stream.a, stream.b, stream.c, stream.counter = before
+    for i in range(state.size):
+        write(state, i, CHANCE, 1.0 if i == control else 0.0)
+    arm = at(state.arms, control)
+    if k == DONE:
+        return DONE, False
+    if written(state, control, PERMISSIBLE) != 1.0 or arm.dropped or arm.masked:
+        return HOLD, True
+    return (control if arm.available else WAIT), False
+
+
+@inlined
+def _unless_masked(state: State, k: int) -> int:
+    """The arm that the protocol fixes; a unit that may not be given it waits until another one was."""
+    return WAIT if at(state.arms, k).masked else k
 
 
 @inlined

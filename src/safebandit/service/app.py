@@ -27,6 +27,7 @@ from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
 from safebandit.service.people import People
 from safebandit.service.rates import Buckets, RateLimits
+from safebandit.service.rehearsing import Rehearsals
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
 from safebandit.trials.record.database import POOL
@@ -70,6 +71,7 @@ def create_app(
             courier = Courier(ledger, metrics, mail=mail, late=viewer_delay > 0, pace=pace)
             app.state.courier = courier
             app.state.verifications = Verifications(ledger, app.state.long_work, failed=courier.verified)
+            app.state.rehearsals = Rehearsals(app.state.long_work)
             try:
                 yield
             finally:

@@ -112,9 +112,7 @@ class Client:
 
     def messages(self, *, alert: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """What alerts sent, have to send or gave up, newest first."""
-        return list(
-            self._connection.get("/v1/alerts/messages", {"limit": limit, **({"alert": alert} if alert else {})})
-        )
+        return list(self._connection.get("/v1/alert-messages", {"limit": limit, **({"alert": alert} if alert else {})}))
 
     def create(
         self,
@@ -128,7 +126,7 @@ class Client:
         **settings: Any,
     ) -> LiveTrial:
         """Create a trial; `settings` are risks, pending_cap or delay, lost, title, ids, units, context, features,
-        second_person. Leave the seed out.
+        control with its control_floor, strata, second_person. Leave the seed out.
 
         A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
         """
@@ -152,13 +150,21 @@ class LiveTrial:
     def __repr__(self) -> str:
         return f"LiveTrial({self.name!r})"
 
-    def ask(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Allocation:
+    def ask(
+        self,
+        id: str | int | None = None,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: Mapping[str, str] | None = None,
+    ) -> Allocation:
         """Give a unit its arm, or say why none is given; without an id it gets one of its own.
 
-        The `context` are the numbers that the trial declares, by name or all in order.
+        The `context` are the numbers that the trial declares, by name or all in order; `eligible` the arms that this
+        unit may be given, if not all; `stratum` the level of each factor, where the trial has strata.
         """
         unit = secrets.token_hex(16) if id is None else id_text(id)
-        told = {} if context is None else {"context": _plain_context(context)}
+        told = _asking(context, eligible, stratum)
         given = self._connection.post(f"{self._path}/units", {"unit": unit, **told})
         return Allocation(**{field: given[field] for field in Allocation._fields})
 
@@ -167,14 +173,22 @@ class LiveTrial:
         return self._write("outcomes", {"unit": id_text(id), "reward": reward, "risk": _plain(risk)})
 
     def ask_many(
-        self, ids: Sequence[str | int], *, contexts: Sequence[AnyContext] | None = None, whole: bool = True
+        self,
+        ids: Sequence[str | int],
+        *,
+        contexts: Sequence[AnyContext] | None = None,
+        eligible: Sequence[Sequence[str] | None] | None = None,
+        strata: Sequence[Mapping[str, str]] | None = None,
+        whole: bool = True,
     ) -> list[Allocation]:
-        """Give many units their arms, in order, in one request and one transaction.
+        """Give many units their arms, in order, in one request and one transaction; `contexts`, `eligible` and `strata`
+        have one entry for each, as `ask` takes it.
 
         With `whole` all are given what they are, or none; without it those that are refused are left out.
         """
-        told = [{}] * len(ids) if contexts is None else [{"context": _plain_context(each)} for each in contexts]
-        requests = [{"unit": id_text(unit), **each} for unit, each in zip(ids, told, strict=True)]
+        nothing: list[Any] = [None] * len(ids)
+        told = zip(ids, contexts or nothing, eligible or nothing, strata or nothing, strict=True)
+        requests = [{"unit": id_text(unit), **_asking(*rest)} for unit, *rest in told]
         answers = self._batch("units", requests, whole=whole)
         given = [answer["given"] for answer in answers if answer["given"] is not None]
         return [Allocation(**{field: each[field] for field in Allocation._fields}) for each in given]
@@ -211,16 +225,22 @@ class LiveTrial:
         answers += self._connection.post(f"{self._path}/{what}/batch", body, repeatable=repeatable)["answers"]
         return answers
 
-    def explain(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Explained:
-        """What is known of every arm now, for a unit of this `context` if one is given; with an id, the stored decision
-        that gave this unit its arm.
+    def explain(
+        self,
+        id: str | int | None = None,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: Mapping[str, str] | None = None,
+    ) -> Explained:
+        """What is known of every arm now, for a unit that would ask with these, if they are given; with an id, the
+        stored decision that gave this unit its arm.
         """
-        if id is not None and context is not None:
-            raise TrialError(f"unit {id_text(id)!r} is explained by the context that it asked with; leave context out")
-        if context is not None:
-            return _explain_now(
-                self._connection.post(f"{self._path}/explanation", {"context": _plain_context(context)})
-            )  # fmt: skip
+        told = _asking(context, eligible, stratum)
+        if id is not None and told:
+            raise TrialError(f"unit {id_text(id)!r} is explained by what it asked with; leave {next(iter(told))} out")
+        if told:
+            return _explain_now(self._connection.post(f"{self._path}/explanation", told))
         if id is None:
             return _explain_now(self.overview())
         unit = self._connection.post(f"{self._path}/unit", {"unit": id_text(id)})
@@ -271,6 +291,14 @@ class LiveTrial:
         """Give arms again. It is sent once: repeated, it could undo a pause that someone else ordered meanwhile."""
         return self._write("resume", {"reason": reason}, repeatable=False)
 
+    def route(self, *, reason: str) -> Receipt:
+        """Give every unit the control, as long as its gate is open; outcomes still count."""
+        return self._write("route", {"reason": reason})
+
+    def unroute(self, *, reason: str) -> Receipt:
+        """Decide by the policy again. It is sent once: repeated, it could undo what someone else ordered meanwhile."""
+        return self._write("unroute", {"reason": reason}, repeatable=False)
+
     def close(self, *, reason: str) -> Receipt:
         """Give no more arms, ever; outcomes are still taken."""
         return self._write("close", {"reason": reason})
@@ -314,6 +342,17 @@ def _plain(risk: AnyRisk | None) -> Any:
     if isinstance(risk, Mapping):
         return dict(risk)
     return list(risk) if isinstance(risk, Sequence) and not isinstance(risk, str) else risk
+
+
+def _asking(
+    context: AnyContext | None, eligible: Sequence[str] | None, stratum: Mapping[str, str] | None
+) -> dict[str, Any]:  # fmt: skip
+    """What a unit asks with, as JSON can hold it; nothing of what is not told."""
+    return {
+        **({} if context is None else {"context": _plain_context(context)}),
+        **({} if eligible is None else {"eligible": list(eligible)}),
+        **({} if stratum is None else {"stratum": dict(stratum)}),
+    }
 
 
 def _plain_context(context: AnyContext) -> Any:

@@ -100,6 +100,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.verifications.stop()
+        self._app.state.rehearsals.stop()
         await super().shutdown(sockets)
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts, Features, Numbers
 from safebandit.core.called import called
-from safebandit.core.conduct import DROPPED, FREE, Conduct, plain_conduct
+from safebandit.core.conduct import DROPPED, FREE, MASKED, Conduct, plain_conduct
 from safebandit.core.kernels import Told, give_unit, kernels_for, meet_unit, memory_for, no_contexts, write_bars
-from safebandit.core.policies import WAIT, Decision, Setup, prepare
+from safebandit.core.policies import HOLD, WAIT, Decision, Setup, prepare
 from safebandit.core.policies.propensities import Law, Situation, law_of, least_given_law
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.conduct_words import conduct_words, waiting_words
-from safebandit.trials.explanation import Explanation, explain_decision, reason_of
+from safebandit.trials.conduct_words import BARS, conduct_words, waiting_words
+from safebandit.trials.explanation import Explanation, explain_decision, gate_words, reason_of
 
 # How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
 CHANCE_DRAWS = 1000
@@ -30,6 +32,9 @@ INTEGRATED = "integrated, right to"
 
 # The answers of a decision that are no arm: HOLD, WAIT and DONE.
 ANSWERS = 3
+
+# Of a unit for which only some arms are eligible.
+NONE_ELIGIBLE = "no arm that is eligible for this unit is permissible"
 
 # A live trial's memory has one row.
 _ONLY_ROW = np.zeros(1, np.int64)
@@ -145,6 +150,16 @@ class Allocator:
             )
         return np.asarray(context, float)
 
+    @contextmanager
+    def only(self, eligible: Sequence[str] | None) -> Iterator[None]:
+        """Meanwhile, a unit may be given these arms alone; None: all of them."""
+        if eligible is not None:
+            self.memory.arms["masked"][0] = [arm not in eligible for arm in self.arms]
+        try:
+            yield
+        finally:
+            self.memory.arms["masked"][0] = 0
+
     def decide(self, t: int, conduct: Conduct | None = None, *, context: Numbers | None = None) -> Decision:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
         self._meet(context)
@@ -158,10 +173,21 @@ class Allocator:
         permissible = saw[:, PERMISSIBLE]
         # Where nothing was written, the policy was not asked.
         by_policy = not all(map(math.isnan, permissible.tolist()))
-        return Decision(
+        decision = Decision(
             int(k), bool(none), permissible == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
             self.arms, by_policy,
         )  # fmt: skip
+        return decision._replace(k=HOLD, none=True) if self._none_for_mask(decision) else decision
+
+    def _none_for_mask(self, decision: Decision) -> bool:
+        """Whether a unit that would wait has no arm to wait for: of those that are eligible for it none is permissible.
+
+        A policy knows nothing of eligible arms: those that are permissible may be given to others.
+        """
+        if decision.k != WAIT or not decision.by_policy or not self.memory.arms["masked"].any():
+            return False
+        shut = (self.memory.arms["masked"][0] != 0) | (self.memory.arms["dropped"][0] != 0)
+        return not (decision.permissible & ~shut).any()
 
     def _ask(self, rules: Any, t: int, draws: int, counts: Counts) -> tuple[int, bool]:
         """Have the policy decide so many times. Its own numbers are made by outcomes alone: where it computes in their
@@ -204,18 +230,38 @@ class Allocator:
     def explain(self, t: int, *, context: Numbers | None = None) -> Explanation:
         """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
         decision = self.judged(self.consider(t, context=context), t, aside=t, context=context)
-        return explain_decision(
+        explained = explain_decision(
             self.policy, decision, self.memory, t, self.limits, self.risks,
             reason=self.reason_of(decision), bars=self.bars(),
         )  # fmt: skip
+        if not self.routed:
+            return explained
+        instead = f"all units are routed to the control, {self.arms[self.conduct.control]}"
+        others = [each.permissible and not each.chosen for each in explained.arms]
+        views = zip(explained.arms, others, strict=True)
+        return replace(explained, arms=tuple(each._replace(why=instead) if other else each for each, other in views))
 
     def reason_of(self, decision: Decision) -> str:
         """Why this arm, or why none, in words."""
+        if self.routed:
+            return self._why_routed(decision)
         if not decision.by_policy:
-            return conduct_words(self.conduct, self.course, decision.k, self.arms)
+            return conduct_words(self.conduct, self.course, decision.k, self.arms, self.bars())
+        if decision.k == HOLD and decision.permissible.any() and self.memory.arms["masked"].any():
+            return f"{NONE_ELIGIBLE}; arms that are not eligible for this unit may be"
         if decision.k == WAIT:
             return waiting_words(self.arms, self.bars(), decision.permissible)
         return reason_of(self.policy, decision, self.limits, self.risks)
+
+    def _why_routed(self, decision: Decision) -> str:
+        control = self.arms[self.conduct.control]
+        if decision.k >= 0:
+            return f"all units are routed to the control, {control}"
+        bar = self.bars()[self.conduct.control]
+        if bar != FREE:
+            return f"all units are routed to the control, {control}, and it {BARS[bar]}"
+        words = gate_words(self.policy, self.conduct.control, decision, self.limits, self.risks, bar=bar)
+        return f"all units are routed to the control, {control}, and it is {words}"
 
     def chances(
         self,
@@ -331,11 +377,20 @@ class Allocator:
         course, bar = self.course, self.bars()[k]
         goes_on = 0 < course["cohort"] < self.conduct.cohort and k == course["last"]
         begins = course["given"] == 0 and k == self.conduct.first
-        return bar == FREE or (bar != DROPPED and (goes_on or begins))
+        return bar == FREE or (bar not in (DROPPED, MASKED) and (goes_on or begins))
 
     def drop(self, k: int, *, dropped: bool = True) -> None:
         """Give arm k no more, for good."""
         self.memory.arms["dropped"][0, k] = dropped
+
+    def route(self, routed: bool) -> None:
+        """Give every unit the control, or decide by the policy again."""
+        self.memory.courses["routed"] = routed
+
+    @property
+    def routed(self) -> bool:
+        """Whether every unit is given the control."""
+        return bool(self.memory.courses["routed"][0])
 
     @property
     def dropped(self) -> list[bool]:

@@ -10,7 +10,6 @@ import numpy as np
 from safebandit.core.arms import CELL
 from safebandit.core.conduct import Conduct
 from safebandit.core.kernels import Told, no_contexts
-from safebandit.core.policies import policy_from_text
 from safebandit.trials.allocator import Allocator, Given
 from safebandit.trials.looks import Measured, rules_of
 
@@ -61,9 +60,14 @@ def after_looks(design: Design, known: Sequence[Units]) -> tuple[Allocator, int,
 
 
 def _look(design: Design, allocator: Allocator) -> str | None:
-    """Drop arms as the rules say, in their order; the first that stops the trial, if one does."""
-    for name, rule in rules_of(design):
-        seen = Measured(name, rule, allocator.measure(rule))
+    """Drop arms as the rules say, in their order, and route units to the control; the first that stops the trial, or
+    pauses it, if one does.
+    """
+    for name, rule, then in rules_of(design):
+        seen = Measured(name, rule, allocator.measure(rule), then)
+        if seen.reached and then == "route":
+            allocator.route(True)
+            continue
         if seen.reached and not seen.drops:
             return name
         for k in seen.reached:
@@ -88,9 +92,8 @@ def _counted(design: Design, known: Sequence[Units], arms: Sequence[str]) -> All
 
 
 def _allocator(design: Design, conduct: Conduct, arms: Sequence[str]) -> Allocator:
-    policy = policy_from_text(design.policy)
     return Allocator(
-        arms, design.limits, policy, risks=design.risks, seed=SEED, conduct=conduct, units=design.units
+        arms, design.limits, design.floored_policy(), risks=design.risks, seed=SEED, conduct=conduct, units=design.units
     )  # fmt: skip
 
 

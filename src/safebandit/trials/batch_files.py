@@ -14,7 +14,7 @@ from safebandit.trials.batches import check_size
 from safebandit.trials.contexts import ranges_of
 from safebandit.trials.settings import Settings
 
-UNIT, REWARD, RISK = "unit", "reward", "risk"
+UNIT, REWARD, RISK, ELIGIBLE = "unit", "reward", "risk", "eligible"
 
 
 def read_text(file: Path | bytes, named: str) -> str:
@@ -28,21 +28,39 @@ def read_text(file: Path | bytes, named: str) -> str:
 
 
 def read_askings(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
-    """Units that ask: a column `unit`, and one for each number of the context where the trial has one."""
-    context = [each.name for each in ranges_of(settings.context)]
-    _check_names(context)
-    rows = _rows(text, named, [UNIT, *context], needed=[UNIT, *context])
-    told = [{"context": {name: _number(row, name, i) for name in context}} if context else {} for i, row in rows]
-    return [{"id": row[UNIT], **each} for (_, row), each in zip(rows, told, strict=True)]
+    """Units that ask: a column `unit`, and one for each number of the context and each factor of the strata where the
+    trial has some; in `eligible` there may be the arms that a unit may be given, with ; between them, and nothing where
+    that is all of them.
+    """
+    context, factors = [each.name for each in ranges_of(settings.context)], [name for name, _ in settings.factors]
+    _check_names([*context, *factors])
+    rows = _rows(text, named, [UNIT, *context, *factors, ELIGIBLE], needed=[UNIT, *context, *factors])
+    return [
+        {
+            "id": row[UNIT],
+            **({"context": {name: _number(row, name, i) for name in context}} if context else {}),
+            **({"stratum": {name: row[name].strip() for name in factors}} if factors else {}),
+            **_eligible(row),
+        }
+        for i, row in rows
+    ]
+
+
+def _eligible(row: Mapping[str, str]) -> dict[str, list[str]]:
+    arms = row.get(ELIGIBLE, "").strip()
+    return {ELIGIBLE: [arm.strip() for arm in arms.split(";")]} if arms else {}
 
 
 def read_outcomes(text: str, settings: Settings, named: str) -> list[dict[str, Any]]:
-    """What happened to units: columns `unit`, `reward` and `risk`, or with several risks one by the name of each; a
-    cell that is empty says nothing.
+    """What happened to units: columns `unit`, `reward`, and one for each risk by its name; of one risk alone the column
+    may be `risk`, too. A cell that is empty says nothing.
     """
-    risks = [RISK] if len(settings.risks) == 1 else list(settings.risks)
+    one = len(settings.risks) == 1
+    risks = [RISK] if one else list(settings.risks)
     _check_names(risks)
-    rows = _rows(text, named, [UNIT, REWARD, *risks], needed=[UNIT])
+    known = [UNIT, REWARD, *risks]
+    also = {name: RISK for name in settings.risks if one and name not in known}
+    rows = _rows(text, named, known, needed=[UNIT], also=also)
     return [_outcome(i, row, risks) for i, row in rows]
 
 
@@ -58,11 +76,15 @@ def _outcome(line: int, row: Mapping[str, str], risks: Sequence[str]) -> dict[st
     return {"id": row[UNIT], "reward": numbers.get(REWARD), "risk": risk}
 
 
-def _rows(text: str, named: str, known: Sequence[str], *, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a file, each with the number of its line."""
+def _rows(
+    text: str, named: str, known: Sequence[str], *, needed: Sequence[str], also: Mapping[str, str] | None = None
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a file, each with the number of its line; `also` are other names of known columns."""
+    also = also or {}
     try:
         table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        heads = [_head(head, known) for head in table.fieldnames or ()]
+        heads = [_head(head, [*known, *also]) for head in table.fieldnames or ()]
+        heads = [also.get(head, head) for head in heads]
         table.fieldnames = heads
         found = [(table.line_num, row) for row in table]
     except csv.Error as problem:
@@ -95,9 +117,11 @@ def _head(head: str, known: Sequence[str]) -> str:
 
 def _check_names(names: Sequence[str]) -> None:
     """Refuse a table in which a column would mean two things."""
-    for name in (UNIT, REWARD):
+    for name in (UNIT, REWARD, ELIGIBLE):
         if name in names:
             raise TrialError(f'a number of this trial is named "{name}", as a column of tables is; send one by one')
+    if len(set(names)) < len(names):
+        raise TrialError("a number of the context and a factor of the strata have one name; send one by one")
 
 
 def _number(row: Mapping[str, str], name: str, line: int) -> float:

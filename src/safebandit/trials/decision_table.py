@@ -14,7 +14,7 @@ from safebandit.core.policies import HOLD, WAIT, policy_from_text
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import DesignError
 from safebandit.trials.asking import Units, after_looks, asked, fewest, is_reached
-from safebandit.trials.looks import rules_of
+from safebandit.trials.looks import RULE_WORDS, rules_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,14 +169,14 @@ def _by_harms(rule: Any) -> bool:
 def _rule_lines(design: Design, j: int, of: str) -> dict[str, list[float | None]]:
     """The harms of risk j at which each rule that is about harms is reached."""
     lines, everyone = {}, range(1 if design.upwards else len(design.arms))
-    for name, rule in rules_of(design):
+    for name, rule, then in rules_of(design):
         if not _by_harms(rule):
             continue
         named = max(int(getattr(rule, "arm", 0)), 0)
         arms = [named] if rule.drops else [*everyone]
         whose = f' of "{design.arms[named]}"' if getattr(rule, "arm", -1) >= 0 else ""
         each = "" if rule.drops else " of the lowest arm" if design.upwards else " of every arm"
-        what = f"harms{of}{whose}{each} at which {name} {'drops it' if rule.drops else 'stops the trial'}"
+        what = f"harms{of}{whose}{each} at which {name} {'drops it' if rule.drops else RULE_WORDS[then]}"
         lines[what] = _line(range(1, design.units // len(arms) + 1), partial(_is_reached, design, rule, j, arms))
     return lines
 

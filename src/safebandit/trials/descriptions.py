@@ -10,11 +10,12 @@ from safebandit.trials.contexts import context_words
 from safebandit.trials.events import Event
 from safebandit.trials.outcomes import outcome_names
 from safebandit.trials.settings import Settings
+from safebandit.trials.strata import stratum_names
 
 KINDS = (
     "created", "asked", "held", "waiting", "told", "corrected", "given up", "voided", "amended", "paused", "resumed",
-    "closed", "recounted", "dropped", "stopped", "selected", "proposed", "approved", "declined", "withdrawn",
-    "unsealed",
+    "routed", "unrouted", "closed", "recounted", "dropped", "stopped", "selected", "proposed", "approved", "declined",
+    "withdrawn", "unsealed",
 )  # fmt: skip
 
 # Of the database's own log.
@@ -54,7 +55,10 @@ def describe(event: Event, risks: tuple[str, ...]) -> str:
 
 
 def _context(content: dict[str, Any]) -> str:
-    return f" ({context_words(content['context'])})" if "context" in content else ""
+    said = [context_words(content["context"])] if "context" in content else []
+    said += [", ".join(f"{name} {level}" for name, level in content["stratum"].items())] if "stratum" in content else []
+    said += [f"eligible: {', '.join(content['eligible'])}"] if "eligible" in content else []
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _describe_other(kind: str, content: dict[str, Any]) -> str:
@@ -65,7 +69,8 @@ def _describe_other(kind: str, content: dict[str, Any]) -> str:
         return _describe_proposal(kind, content)
     if kind == "unsealed":
         return f"the {content['what']} may be read before the end ({content['reason']})"
-    return str(content.get("reason", ""))
+    by_rule = f"by the rule {content['rule']}: {content['why']}" if "rule" in content else ""
+    return str(content.get("reason", by_rule))
 
 
 def _describe_proposal(kind: str, content: dict[str, Any]) -> str:
@@ -140,6 +145,7 @@ def _describe_settings(settings: Settings) -> str:
     arms = f"{len(settings.arms)} arm{'s' if len(settings.arms) != 1 else ''}"
     by = "" if settings.design is None else f", by a design of at most {settings.design.units} units"
     units = f", a context of {', '.join(settings.context)}" if settings.context else ""
+    units += f", {len(stratum_names(settings.factors))} strata" if settings.factors else ""
     return f"{arms}, alpha {show_alpha(settings.limits)}, policy {settings.policy}{units}{by}"
 
 

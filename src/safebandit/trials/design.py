@@ -12,14 +12,16 @@ import numpy as np
 
 from safebandit.core.arms import Counts
 from safebandit.core.conduct import Conduct
-from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.policies import Setup, prepare
 from safebandit.errors import DesignError, at_key, suggest
 from safebandit.problems.limits import Alpha, plain_alpha, write_alpha
 from safebandit.problems.scenario import Scenario
+from safebandit.trials.control import with_control
 from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
 from safebandit.trials.design_words import describe
-from safebandit.trials.rules import cause_names, group_rules, write_rule
+from safebandit.trials.rules import cause_names, group_rules, write_rule, write_stopping
+from safebandit.trials.strata import Factors, written
 from safebandit.trials.toml import located, read_toml, write_toml
 
 if TYPE_CHECKING:
@@ -48,9 +50,13 @@ class Design:
     was given, nor before `known_below` risks are known of the arm below, nor any arm
     above one that is not safe with a chance of at least `climb`; with `upwards` an arm that is not permissible
     excludes those above. Before `burn_in` units each gets an arm that was given least often. The data are looked at
-    after every cohort, or after every `looks` units, or after as many as `looks` lists. Credible intervals are from a
-    Beta `prior`; they decide nothing, and rules have priors of their own. Nobody does alone what
-    `second_person` lists: "amend", "correct" (after the end), "unseal".
+    after every cohort, or after every `looks` units, or after as many as `looks` lists. The `control` has at least the
+    chance `control_floor` whenever the policy is asked and its gate is open. A rule of `stop` may say
+    `then`: "pause" or "route", which gives every unit the control, until a person undoes it. In each of the
+    `strata`, levels of factors such as {"site": ["a", "b"]}, the policy decides by its own units; looks and rules are
+    about all of them together. Credible intervals are
+    from a Beta `prior`; they decide nothing, and rules have priors of their own. Nobody does alone
+    what `second_person` lists: "amend", "correct" (after the end), "unseal".
     """
 
     arms: tuple[str, ...]
@@ -62,6 +68,8 @@ class Design:
     rewarded: bool
     ordered: bool
     control: str | None
+    control_floor: float
+    strata: Factors
     least_reward: float | None
     cohort: int
     waits: bool
@@ -75,6 +83,7 @@ class Design:
     pending_cap: int
     lost: str
     stop: tuple[Any, ...]
+    then: tuple[str, ...]
     select: Any
     ids: str
     prior: tuple[float, float]
@@ -92,6 +101,8 @@ class Design:
         rewarded: bool = True,
         ordered: bool | None = None,
         control: str | None = None,
+        control_floor: float = 0.0,
+        strata: Mapping[str, Sequence[str]] | None = None,
         least_reward: float | None = None,
         cohort: int = 1,
         waits: bool | None = None,
@@ -105,12 +116,14 @@ class Design:
         pending_cap: int | None = None,
         lost: str = "harm",
         stop: Any = (),
+        then: Sequence[str] | None = None,
         select: Any = None,
         ids: str = "",
         prior: Sequence[float] = (1.0, 1.0),
         second_person: Sequence[str] = (),
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
+        given["then"] = (stop, then)
         for key, value in read_fields(given).items():
             object.__setattr__(self, key, value)
         for key, rules in check_design(self).items():
@@ -138,6 +151,7 @@ class Design:
         return Conduct(
             self.units, self.cohort, self.waits, first, self.burn_in, self.steps, self.known_below, self.upwards,
             self.look_times(), self.pending_cap, self.rewarded, self.lost == "harm", self.climb,
+            -1 if self.control is None else self.arms.index(self.control),
         )  # fmt: skip
 
     def look_times(self) -> Counts:
@@ -149,7 +163,11 @@ class Design:
 
     def prepared(self) -> Any:
         """The policy as compiled code takes it."""
-        return prepare(policy_from_text(self.policy), Setup(self.arms, self.limits, "hold", units=self.units))
+        return prepare(self.floored_policy(), Setup(self.arms, self.limits, "hold", units=self.units))
+
+    def floored_policy(self) -> Any:
+        """The policy with the floor under the control."""
+        return with_control(self.policy, self.control, self.control_floor)
 
     def fit(self, scenario: Scenario) -> Scenario:
         """A scenario with the design's arms, risks and alpha; refused where it has others, or lacks rewards."""
@@ -185,7 +203,9 @@ class Design:
             for each in fields(self)
         }
         plain["alpha"] = write_alpha(plain_alpha(self.limits))
-        plain["stop"] = [write_rule(rule, self) for rule in self.stop]
+        del plain["then"]
+        plain["stop"] = write_stopping(self)
+        plain["strata"] = written(self.strata)
         plain["select"] = write_rule(self.select, self)
         return {key: value for key, value in plain.items() if key not in USUAL or value != USUAL[key]}
 
@@ -194,7 +214,7 @@ class Design:
         """The design that `to_dict` wrote, or that a file has, which may have other keys `beside` it."""
         if not isinstance(document, Mapping):
             raise DesignError(f"a design is a table of its keys, got {document!r}")
-        known = [each.name for each in fields(cls)]
+        known = [each.name for each in fields(cls) if each.name != "then"]
         for key in document:
             if key not in known:
                 with at_key(key):
@@ -206,7 +226,7 @@ class Design:
 
     def to_toml(self) -> str:
         """The design as a file has it; `from_toml` reads it back."""
-        stop = group_rules([write_rule(rule, self) for rule in self.stop])
+        stop = group_rules(write_stopping(self))
         return write_toml({**self.to_dict(), "stop": stop or None})
 
     @classmethod
@@ -226,7 +246,8 @@ class Design:
 
 # What `to_dict` leaves out. What follows from other fields is always written.
 USUAL: dict[str, Any] = {
-    "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None, "least_reward": None,
+    "title": "", "risks": ["risk"], "rewarded": True, "ordered": False, "control": None,
+    "control_floor": 0.0, "strata": {}, "least_reward": None,
     "cohort": 1, "first": None, "steps": 0, "burn_in": 0, "looks": None, "lost": "harm", "stop": [], "ids": "",
     "prior": [1.0, 1.0], "second_person": [],
 }  # fmt: skip

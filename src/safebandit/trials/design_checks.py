@@ -78,13 +78,23 @@ def _check_policy(design: Design) -> None:
 
 def _complete_rules(design: Design) -> dict[str, Any]:
     stop = []
-    for name, rule in zip(cause_names(design.stop), design.stop, strict=True):
+    for name, rule, then in zip(cause_names(design.stop), design.stop, design.then, strict=True):
         with at_key("stop"), at_key(name.partition(" ")[0]):
             _check_rule(design, rule)
+            _check_then(design, rule, then)
             stop.append(completed(rule, design))
     with at_key("select"):
         _check_rule(design, design.select)
         return {"stop": tuple(stop), "select": completed(design.select, design)}
+
+
+def _check_then(design: Design, rule: Any, then: str) -> None:
+    """A rule that drops an arm does nothing to the trial; and units are routed to a control that there is."""
+    with at_key("then"):
+        if then != "stop" and getattr(rule, "drops", False):
+            raise DesignError(f'{rule_name(rule)} drops an arm, and then = "{then}" is for rules that stop the trial')
+        if then == "route" and design.control is None:
+            raise DesignError('then = "route" gives every unit the control, and this design has none; say control')
 
 
 def _check_rule(design: Design, rule: Any) -> None:

@@ -12,6 +12,7 @@ from safebandit.core.policies import policy_from_text, recommended
 from safebandit.errors import DesignError, at_key, suggest
 from safebandit.names import find_name
 from safebandit.problems.limits import check_unit, is_listed, list_risk_names, plain_alpha
+from safebandit.trials.control import read_control, read_floor
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
     MOST_PENDING,
@@ -24,8 +25,9 @@ from safebandit.trials.reading import (
     read_risks,
     read_units,
 )
-from safebandit.trials.rules import read_selection, read_stopping
+from safebandit.trials.rules import THENS, read_selection, read_stopping
 from safebandit.trials.second_person import read_second_person
+from safebandit.trials.strata import read_factors
 from safebandit.trials.texts import check_text
 
 _LOOKS = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*/\s*(\d+)\s*")
@@ -210,7 +212,18 @@ def _second_person(value: Any, read: Read) -> tuple[str, ...]:
 
 
 def _stop(value: Any, read: Read) -> tuple[Any, ...]:
-    return read_stopping(value)
+    return tuple(rule for rule, _ in read_stopping(value))
+
+
+def _then(value: Any, read: Read) -> tuple[str, ...]:
+    """What happens where each rule is reached: as the rules say it themselves, or as it is listed beside them."""
+    stop, listed = value
+    found = tuple(then for _, then in read_stopping(stop))
+    if listed is None:
+        return found
+    if len(listed) != len(found) or not set(listed) <= set(THENS):
+        raise DesignError(f"then must have one of {', '.join(THENS)} for each rule of stop, got {listed!r}")
+    return tuple(listed)
 
 
 def _select(value: Any, read: Read) -> Any:
@@ -238,7 +251,9 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "title": _title,
     "rewarded": _rewarded,
     "ordered": _flag_or("ordered", lambda read: finds_doses(policy_from_text(read["policy"]))),
-    "control": _arm("control"),
+    "control": lambda value, read: read_control(value, read["arms"], DesignError),
+    "strata": lambda value, _: read_factors(value, DesignError),
+    "control_floor": lambda value, read: read_floor(value, read["control"], DesignError),
     "least_reward": _least_reward,
     "cohort": _count("cohort", 1),
     "waits": _flag_or("waits", _waits),
@@ -252,6 +267,7 @@ _READERS: dict[str, Callable[[Any, Read], Any]] = {
     "pending_cap": _cap,
     "lost": _lost,
     "stop": _stop,
+    "then": _then,
     "select": _select,
     "ids": _ids,
     "prior": _prior,

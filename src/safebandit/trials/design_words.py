@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from safebandit.core.selection import words as selection_words
 from safebandit.core.stopping import words as stopping_words
+from safebandit.trials.rules import then_says
 
 if TYPE_CHECKING:
     from safebandit.trials.design import Design
@@ -21,7 +22,7 @@ def describe(design: Design) -> list[tuple[str, str]]:
     said = [
         ("title", design.title),
         ("arms", ", ".join(design.arms) + (", from the lowest dose to the highest" if design.ordered else "")),
-        ("control", design.control or ""),
+        ("control", _control(design)),
         ("outcomes", _outcomes(design)),
         ("policy", design.policy),
         ("units", _units(design)),
@@ -30,12 +31,24 @@ def describe(design: Design) -> list[tuple[str, str]]:
         ("looks", _looks(design)),
         ("pending", f"at most {design.pending_cap} of an arm wait for their risk while nothing is known of it"),
         ("lost", "a unit that is given up counts as " + ("harmed" if design.lost == "harm" else "not seen")),
-        *(("stop", stopping_words.says(rule, design)) for rule in design.stop),
+        *(("stop", sentence) for sentence in stopping_sentences(design)),
         ("select", selection_words.says(design.select, design)),
         ("ids", f"of the form {design.ids}" if design.ids else ""),
         ("prior", "" if design.prior == FLAT else "credible intervals are from Beta({:g}, {:g})".format(*design.prior)),
     ]
     return [(word, sentence) for word, sentence in said if sentence]
+
+
+def stopping_sentences(design: Design) -> list[str]:
+    """Every stopping rule as a sentence."""
+    rules = zip(design.stop, design.then, strict=True)
+    return [then_says(stopping_words.says(rule, design), then) for rule, then in rules]
+
+
+def _control(design: Design) -> str:
+    if design.control is None or not design.control_floor:
+        return design.control or ""
+    return f"{design.control}, with a chance of at least {design.control_floor:g} while it is permissible"
 
 
 def _outcomes(design: Design) -> str:

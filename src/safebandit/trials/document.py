@@ -7,7 +7,7 @@ A trial in memory is saved so, and a trial of a record is exported so. An event'
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from safebandit.errors import TrialError
@@ -21,7 +21,14 @@ _OF_VERSION_0_1_0 = {"format", "version", "arms", "alpha", "policy", "seed", "lo
 
 
 def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event], *, whole: bool = True) -> str:
-    """The text of a trial of this name, with this state as a row of a table has it.
+    """The text of a trial, as `document_parts` gives it."""
+    return "".join(document_parts(name, row, events, whole=whole))
+
+
+def document_parts(
+    name: str, row: Mapping[str, Any], events: Iterable[Event], *, whole: bool = True
+) -> Iterator[str]:  # fmt: skip
+    """The text of a trial of this name, with this state as a row of a table has it, event by event.
 
     Not `whole`: without the seed and the places in the random stream, which would tell which arms come next.
     """
@@ -36,8 +43,10 @@ def write_document(name: str, row: Mapping[str, Any], events: Iterable[Event], *
         "stream": state["position"],
     }
     shown = head if whole else conceal_document(head)
-    listed = ",\n".join(canonical(event._asdict() if whole else conceal_event(event)) for event in events)
-    return f'{canonical(shown)[:-1]},"events":[\n{listed}\n]}}\n'
+    yield f'{canonical(shown)[:-1]},"events":['
+    for number, event in enumerate(events):
+        yield f"{',' if number else ''}\n{canonical(event._asdict() if whole else conceal_event(event))}"
+    yield "\n]}\n"
 
 
 def read_document(text: str) -> dict[str, Any]:

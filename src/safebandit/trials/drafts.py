@@ -6,21 +6,24 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from safebandit.core.arms import Numbers
 from safebandit.core.conduct import FREE
 from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Chances, Position
+from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Allocator, Chances, Position
 from safebandit.trials.contexts import Context, by_name
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.events import Draft
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
 from safebandit.trials.second_person import CONCEALED_PARTS
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
+from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
@@ -40,42 +43,65 @@ def check_beginning(settings: Settings) -> None:
         raise TrialError(f"a trial begins with all its arms, got withdrawn {', '.join(settings.withdrawn)}; amend it")
 
 
-def ask(state: TrialState, unit: str, context: Context = (), *, noted: str | None = None) -> Draft:
-    """Decide: an arm for the unit of this context, or that none is given, with all that the decision rests on.
+def ask(
+    state: TrialState,
+    unit: str,
+    context: Context = (),
+    eligible: Mask = None,
+    stratum: str = "",
+    *,
+    noted: str | None = None,
+) -> Draft:
+    """Decide: an arm for the unit of this context and stratum, one of those `eligible` for it, or that none is given;
+    with all that the decision rests on.
 
     The trial's random numbers move on; everything else changes when the event is applied. Where chances are estimated
     from draws, the decision is one of them; older logs did not count it. A decision that is made again has its chances
     as they were `noted`: older logs estimated some that are integrated now.
     """
     check_open(state)
-    allocator = state.allocator
-    before, seen = allocator.position, state.settings.scaled(context)
-    decision = allocator.decide(state.round, context=seen)
+    told = {
+        **({"context": by_name(context, state.settings.context)} if context else {}),
+        **({} if eligible is None else {"eligible": list(eligible)}),
+        **({"stratum": levels_of(stratum)} if stratum else {}),
+    }
+    with state.decider(stratum).only(eligible):
+        return _decided(state, unit, stratum, told, state.settings.scaled(context), noted)
+
+
+def _decided(
+    state: TrialState, unit: str, stratum: str, told: Mapping[str, Any], seen: Numbers | None, noted: str | None
+) -> Draft:
+    """The decision for a unit that asks with what it `told`; `seen` is its context as the policy sees it."""
+    allocator, clock = state.decider(stratum), state.clock(stratum)
+    before = allocator.position
+    decision = allocator.decide(clock, context=seen)
     drawn = noted is not None and noted.startswith(ESTIMATED)
     certain = before == allocator.position
     chances = allocator.chances(
-        state.round, state.decisions + 1, decision, context=seen, by_draws=drawn, certain=certain
+        clock, state.decisions + 1, decision, context=seen, by_draws=drawn, certain=certain
     )  # fmt: skip
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     # The next number's: the chances of this decision are drawn from its own.
-    decision = allocator.judged(decision, state.round, aside=state.decisions + 2, context=seen)
+    decision = allocator.judged(decision, clock, aside=state.decisions + 2, context=seen)
     body = {
         "unit": unit,
-        **({"context": by_name(context, state.settings.context)} if context else {}),
+        **told,
         "round": state.round,
         "decision": state.decisions + 1,
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
         "none_permissible": decision.none,
         **({"done": True} if decision.k == DONE else {}),
-        **_grounds(state, decision, chances, before),
+        **_grounds(state, allocator, decision, chances, before),
     }
     return Draft("asked" if decision.k >= 0 else "waiting" if decision.k == WAIT else "held", body)
 
 
-def _grounds(state: TrialState, decision: Decision, chances: Chances, before: Position) -> dict[str, Any]:
+def _grounds(
+    state: TrialState, allocator: Allocator, decision: Decision, chances: Chances, before: Position
+) -> dict[str, Any]:  # fmt: skip
     """What a decision rests on; `before` is where the random numbers were."""
-    allocator = state.allocator
     # As lists, for numbers are taken from them many times faster than from arrays.
     seen = decision.permissible.tolist(), decision.indices.tolist(), decision.bounds.tolist(), allocator.bars()
     arms = {
@@ -110,7 +136,7 @@ def recount(state: TrialState) -> Draft:
     """That all outcomes were counted anew, because other formulas had counted them before; and where the random
     numbers are, from which these formulas go on.
     """
-    body = {"software": __version__, "formulas": formulas_hash(), "stream": list(state.allocator.position)}
+    body = {"software": __version__, "formulas": formulas_hash(), "stream": state.position}
     return Draft("recounted", body)
 
 
@@ -197,6 +223,10 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any], *, alone: 
     if isinstance(changes.get("design"), Design) and state.settings.design is not None:
         changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
     settings = state.settings.amended(**changes)
+    if settings.factors != state.settings.factors:
+        raise ConflictError(f'the strata of trial "{state.name}" stay as they are; create another trial for others')
+    if state.routed is not None and settings.control_arm is None:
+        raise ConflictError(f'trial "{state.name}" gives every unit its control, and needs one; unroute it first')
     # An alpha of 0 is a change too.
     asked = {key: value for key, value in changes.items() if value is not None and value not in ((), [])}
     given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
@@ -222,14 +252,18 @@ def _needs_another(what: str) -> ConflictError:
 # No arm is given any more, ever.
 ENDED = ("stopped", "closed")
 # What a request for another status writes, and the status then.
+ROUTES = {"route": "routed", "unroute": "unrouted"}
 STATUS_CHANGES = {"pause": ("paused", "paused"), "resume": ("resumed", "open"), "close": ("closed", "closed")}
 
 
 def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
-    """`pause`: give no arms until the trial is resumed; `resume`: give arms again; `close`: give no more arms, ever.
+    """`pause`: give no arms until the trial is resumed; `resume`: give arms again; `close`: give no more arms, ever;
+    `route`: give every unit the control; `unroute`: decide by the policy again.
 
     Outcomes are still taken. None if the trial has this status already.
     """
+    if change in ROUTES:
+        return _set_route(state, change, reason)
     kind, status = STATUS_CHANGES[change]
     if state.status == status:
         return None
@@ -237,6 +271,18 @@ def set_status(state: TrialState, change: str, reason: str) -> Draft | None:
         raise ConflictError(f'trial "{state.name}" is closed, and stays so')
     if state.status == "stopped" and change != "close":
         raise ConflictError(f'trial "{state.name}" has stopped by its design, and stays so; it can only be closed')
+    return Draft(kind, {"reason": check_text("reason", reason)})
+
+
+def _set_route(state: TrialState, change: str, reason: str) -> Draft | None:
+    """Give every unit the control, or decide by the policy again; None if that is so already."""
+    kind = ROUTES[change]
+    if (state.routed is not None) == (kind == "routed"):
+        return None
+    if state.status in ENDED:
+        raise ConflictError(f'trial "{state.name}" is {state.status}: no unit is given an arm any more')
+    if state.settings.control_arm is None:
+        raise ConflictError(f'trial "{state.name}" has no control that units could be routed to; amend it with one')
     return Draft(kind, {"reason": check_text("reason", reason)})
 
 

@@ -5,7 +5,7 @@ A trial in memory and a trial in a database are this engine on another store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from safebandit.trials.looks import consequences, measured, selection
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
+from safebandit.trials.strata import AnyStratum, stratum_names
 from safebandit.trials.texts import check_text, is_keepable, read_unit_id
 from safebandit.trials.units import Unit
 from safebandit.waits import WAITS
@@ -39,8 +40,18 @@ class Engine:
         selection(self.state)
         return self.append(drafts.create(self.state.settings), actor)
 
-    def ask(self, id: str | int, *, context: AnyContext | None = None, actor: str) -> Allocation:
-        """Give a unit its arm; the one that it has already, if it has one: then its context need not be told again."""
+    def ask(
+        self,
+        id: str | int,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: AnyStratum | None = None,
+        actor: str,
+    ) -> Allocation:
+        """Give a unit its arm, of the `eligible` ones where some are named; the one that it has already, if it has one:
+        then what it asked with need not be told again.
+        """
         # Before anything is decided: a decision that is then refused would have moved the random numbers.
         check_text("actor", actor)
         found = find_unit(self.state.aliases, self.store, id)
@@ -51,15 +62,19 @@ class Engine:
             )
         if found is not None:
             self._check_context(found, context)
+            self._check_eligible(found, eligible)
+            self._check_stratum(found, stratum)
             return self._decided(("asked",), found.asked_at, found)
         unit = read_unit_id(id)
         drafts.check_id(self.state, unit)
         told = self.state.settings.read_context(f"unit {unit!r}", context)
-        stands_at = self.state.stands_for(told)
+        mask = self.state.settings.read_eligible(f"unit {unit!r}", eligible)
+        part = self.state.settings.read_stratum(f"unit {unit!r}", stratum)
+        stands_at = self.state.stands_for(told, mask, part)
         if stands_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
             return self._decided(tuple(NO_ARM), stands_at)._replace(unit=unit)
-        draft = drafts.ask(self.state, unit, told)
+        draft = drafts.ask(self.state, unit, told, mask, part)
         done = self.append(draft, actor)
         return _answer(draft.kind, draft.body, done.event, new=True)
 
@@ -80,7 +95,7 @@ class Engine:
         return self.append(drafts.void(self.state, self._unit(id), reason), actor)
 
     def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids or the control from now on."""
         return self.append(drafts.amend(self.state, reason, changes), actor)
 
     def propose(self, request: str, *, person: str, hours: float = approval.HOURS, actor: str, **said: Any) -> Receipt:
@@ -109,7 +124,7 @@ class Engine:
         return self.append(approval.refuse(self.state, number, reason, person=person), actor)
 
     def set_status(self, change: str, *, reason: str, actor: str) -> Receipt:
-        """`pause`, `resume` or `close` the trial."""
+        """`pause`, `resume` or `close` the trial; `route` all units to the control, or `unroute` them."""
         return self.append(drafts.set_status(self.state, change, reason), actor)
 
     def ready(self) -> Engine:
@@ -142,6 +157,25 @@ class Engine:
                 got = context_words(by_name(told, self.state.settings.context))
                 raise ConflictError(
                     f"unit {unit.id!r} has its arm since event {unit.asked_at} by another context, got {got}; ask "
+                    "without one for the arm that it has"
+                )
+
+    def _check_eligible(self, unit: Unit, eligible: Sequence[str] | None) -> None:
+        """Refuse other eligible arms than those by which a unit has its arm; what these were is not told."""
+        mask = self.state.settings.read_eligible(f"unit {unit.id!r}", eligible)
+        if mask is not None and list(mask) != self.store.event(unit.asked_at).content.get("eligible"):
+            raise ConflictError(
+                f"unit {unit.id!r} has its arm since event {unit.asked_at}, and other arms were eligible for it then, "
+                f"got {', '.join(mask)}; ask without them for the arm that it has"
+            )
+
+    def _check_stratum(self, unit: Unit, stratum: AnyStratum | None) -> None:
+        """Refuse another stratum than that of a unit which has its arm."""
+        if stratum is not None:
+            told = self.state.settings.read_stratum(f"unit {unit.id!r}", stratum)
+            if told != unit.stratum:
+                raise ConflictError(
+                    f"unit {unit.id!r} has its arm since event {unit.asked_at} in another stratum, got {told}; ask "
                     "without one for the arm that it has"
                 )
 
@@ -184,7 +218,8 @@ def _practise(settings: Settings) -> None:
     practice = Engine(TrialState("practice", replace(settings, ids="")), MemoryStore())
     practice.create(actor=SOFTWARE)
     context = {each.name: each.low for each in ranges_of(settings.context)} or None
-    if practice.ask("1", context=context, actor=SOFTWARE).arm is not None:
+    stratum = next(iter(stratum_names(settings.factors)), None)
+    if practice.ask("1", context=context, stratum=stratum, actor=SOFTWARE).arm is not None:
         reward = 0.0 if settings.rewarded else None
         practice.tell("1", reward=reward, risk=dict.fromkeys(settings.risks, 0.0), actor=SOFTWARE)
     if settings.design is not None:

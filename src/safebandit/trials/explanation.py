@@ -10,7 +10,7 @@ import numpy as np
 
 from safebandit.core.arms import Memory
 from safebandit.core.conduct import DROPPED, FREE
-from safebandit.core.policies import WAIT, Decision, forbids, risk_word, why
+from safebandit.core.policies import WAIT, Decision, Floored, forbids, risk_word, why
 from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 from safebandit.trials.conduct_words import BARS
 
@@ -186,11 +186,16 @@ def gate_words(
         return f"not permissible: {_what_forbids(i, gate)}"
     if bar != FREE:
         return f"permissible, but {BARS[bar]}"
-    if not (bounds <= np.array(limits) + ROUNDING).all() or hasattr(policy, "forbids"):
+    if not (bounds <= np.array(limits) + ROUNDING).all() or hasattr(without_floor(policy), "forbids"):
         return "permissible by the policy's own rule"
     if len(limits) > 1:
         return f"permissible: no {word} is above its alpha"
     return f"permissible: {word} {bounds[0]:.4g} is at most alpha {limits[0]:g}"
+
+
+def without_floor(policy: Any) -> Any:
+    """The policy itself, where it has a floor; its gates are the same."""
+    return without_floor(policy.policy) if isinstance(policy, Floored) else policy
 
 
 def _what_forbids(i: int, gate: _Gate) -> str:

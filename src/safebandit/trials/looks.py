@@ -1,7 +1,8 @@
 """What follows from what is known in a trial of a design: arms that are dropped, the stop, and what is selected.
 
 After every event that changes what is known, the software itself writes what follows from it, in events of its own:
-`dropped`, `stopped`, and `selected` where an outcome that came after the stop changes the selection. They are made of
+`dropped`, `stopped`, and `selected` where an outcome that came after the stop changes the selection; `paused` and
+`routed` where a rule says that instead of ending the trial, which a person may undo. They are made of
 the trial's state alone, so that whoever replays the log can make them again. Rules are measured in the design's order
 when a look is due, as in a simulated trial (`trials/simulated.py`).
 """
@@ -9,7 +10,7 @@ when a look is due, as in a simulated trial (`trials/simulated.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -30,6 +31,11 @@ from safebandit.version import __version__
 
 # Why a trial ends where no stopping rule ends it.
 MOST_UNITS, NO_ARM, POLICY = CAUSES
+DONE_WORDS = "the policy's question is answered: nobody needs an arm any more"
+# What a rule writes instead of stopping the trial, by what its `then` says.
+GUARDS = {"pause": "paused", "route": "routed"}
+# What a rule does where it is reached, by the same.
+RULE_WORDS = {"stop": "stops the trial", "pause": "pauses the trial", "route": "routes all units to the control"}
 # Events that change what is known; after any other nothing follows.
 _TELLING = ("told", "corrected", "given up", "voided", "amended", "held")
 
@@ -40,6 +46,7 @@ class Measured(NamedTuple):
     name: str
     rule: Any
     found: list[float]
+    then: str = "stop"
 
     @property
     def level(self) -> float:
@@ -71,13 +78,14 @@ def measured(state: TrialState) -> list[Measured]:
     """Every stopping rule of the design as it stands now."""
     design = state.settings.design
     return [] if design is None else [
-        Measured(name, rule, state.allocator.measure(rule)) for name, rule in rules_of(design)
+        Measured(name, rule, state.allocator.measure(rule), then) for name, rule, then in rules_of(design)
     ]  # fmt: skip
 
 
-def rules_of(design: Design) -> Iterator[tuple[str, Any]]:
-    """The stopping rules with their names, in order."""
-    return zip(design.causes[-len(design.stop) :] if design.stop else (), design.stop, strict=True)
+def rules_of(design: Design) -> Iterator[tuple[str, Any, str]]:
+    """The stopping rules with their names and what happens where they are reached, in order."""
+    names = design.causes[-len(design.stop) :] if design.stop else ()
+    return zip(names, design.stop, design.then, strict=True)
 
 
 def consequences(state: TrialState, kind: str) -> list[Draft]:
@@ -94,9 +102,9 @@ def consequences(state: TrialState, kind: str) -> list[Draft]:
 
 def _looked(state: TrialState, design: Design) -> list[Draft]:
     with _marks(state):
-        drops, stop = _by_rules(state, design) if state.look_due else ([], None)
+        written, stop = _by_rules(state, design) if state.look_due else ([], None)
         stop = stop or _ended(state, design.units)
-        return drops if stop is None else [*drops, _stopped(state, design, *stop)]
+        return written if stop is None else [*written, _stopped(state, design, *stop)]
 
 
 @contextmanager
@@ -111,34 +119,57 @@ def _marks(state: TrialState) -> Iterator[None]:
 
 
 def _by_rules(state: TrialState, design: Design) -> tuple[list[Draft], tuple[str, str] | None]:
-    """The arms that are dropped at a look, and the first rule that stops the trial with what it says, if any does."""
+    """What is written at a look: arms that are dropped, that the trial is paused or routed; and the first rule that
+    stops the trial with what it says, if any does.
+    """
     allocator = state.allocator
-    drops: list[Draft] = []
-    for name, rule in rules_of(design):
-        seen = Measured(name, rule, allocator.measure(rule))
+    written: list[Draft] = []
+    for name, rule, then in rules_of(design):
+        seen = Measured(name, rule, allocator.measure(rule), then)
         if not seen.reached:
             continue
+        if then in GUARDS:
+            written += _guarded(state, seen, GUARDS[then], [each.kind for each in written])
+            continue
         if not seen.drops:
-            return drops, (name, why_reached(seen, allocator.arms))
+            return written, (name, why_reached(seen, allocator.arms))
         new = [k for k in seen.reached if not allocator.dropped[k]]
-        drops += [_dropped(seen, k, allocator.arms) for k in new]
+        written += [_dropped(seen, k, allocator.arms) for k in new]
         for k in new:
             allocator.drop(k)
-    return drops, None
+    return written, None
+
+
+def _guarded(state: TrialState, seen: Measured, kind: str, written: Sequence[str]) -> list[Draft]:
+    """That a rule pauses the trial or routes it to the control; nothing where that is so already."""
+    if kind in written or (state.status != "open" if kind == "paused" else state.routed is not None):
+        return []
+    measures = seen.to_dict(state.allocator.arms)
+    return [Draft(kind, {**measures, "why": why_reached(seen, state.allocator.arms), **_software()})]
 
 
 def _ended(state: TrialState, units: int) -> tuple[str, str] | None:
     """Whether the trial has ended by itself: nobody can be given an arm any more, and nothing is waited for."""
-    allocator, course = state.allocator, state.allocator.course
-    if state.done:
-        return POLICY, "the policy's question is answered: nobody needs an arm any more"
+    course = state.allocator.course
+    if state.done and not state.settings.factors:
+        return POLICY, DONE_WORDS
     if course["settled"] < course["given"]:
         return None
     if course["given"] >= units:
         return MOST_UNITS, f"all {units_of(units, 'unit')} of the design had an arm, and nothing is waited for"
+    # What only a person can end does not end the trial: a control that is not safe holds. And a stratum that gives no
+    # arm any more says nothing of the others.
+    if state.routed is not None or state.settings.factors:
+        return None
+    return _without_arm(state)
+
+
+def _without_arm(state: TrialState) -> tuple[str, str] | None:
+    """Whether nobody is given an arm any more, though nothing is waited for."""
+    allocator = state.allocator
     next_one = allocator.consider(state.round)
     if next_one.k == DONE:
-        return POLICY, "the policy's question is answered: nobody needs an arm any more"
+        return POLICY, DONE_WORDS
     if next_one.k >= 0:
         return None
     left = "every arm was dropped" if all(allocator.dropped) else allocator.reason_of(next_one)

@@ -8,7 +8,8 @@ from typing import Any
 from safebandit.core.stopping.words import measure_word, says
 from safebandit.trials.conduct_words import units_of
 from safebandit.trials.drafts import plain_number
-from safebandit.trials.looks import MOST_UNITS, Measured, measured
+from safebandit.trials.looks import MOST_UNITS, RULE_WORDS, Measured, measured
+from safebandit.trials.rules import then_says
 from safebandit.trials.state import TrialState
 
 
@@ -48,13 +49,13 @@ def _rule(state: TrialState, seen: Measured) -> dict[str, Any]:
     at = seen.found.index(nearest) if seen.drops and not math.isnan(nearest) else None
     return {
         "name": seen.name,
-        "word": "drops an arm" if seen.drops else "stops the trial",
+        "word": "drops an arm" if seen.drops else RULE_WORDS[seen.then],
         "measure_word": measure_word(seen.rule),
         "measure": plain_number(nearest),
         "level": plain_number(seen.level),
         "near": _nearness(nearest, seen.level),
         "arm": None if at is None else state.allocator.arms[at],
-        "says": says(seen.rule, state.settings.design),
+        "says": then_says(says(seen.rule, state.settings.design), seen.then),
     }
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from safebandit.core.policies import POLICIES, policy_from_text
 from safebandit.core.selection.words import says as selection_says
-from safebandit.core.stopping.words import says as stopping_says
 from safebandit.trials.decision_table import DecisionTable, decision_tables
+from safebandit.trials.design_words import stopping_sentences
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def protocol(design: Design, *, characteristics: str = "") -> str:
         _section("Looks at the data", _looks(design)),
         _section("When the trial stops", _stopping(design)),
         _section("What is selected", _selection(design)),
+        _section("What nobody does alone", _second_person(design)) if design.second_person else "",
         "## Decision tables\n\n" + "\n\n".join(map(_table, decision_tables(design))),
         characteristics,
         _section("Software and references", _references(design)),
@@ -80,7 +81,8 @@ def _question(design: Design) -> Iterator[str]:
     order = "doses in this order, the lowest first" if design.ordered else "in no order"
     yield f"{len(design.arms)} arms, {order}: {_names(design.arms)}."
     if design.control is not None:
-        yield f"The control is {plain(design.control)}."
+        floor = f", and has a chance of at least {design.control_floor:g} wherever the policy decides and permits it"
+        yield f"The control is {plain(design.control)}{floor if design.control_floor else ''}."
     for risk, limit in zip(design.risks, design.limits, strict=True):
         yield f"The mean of the risk “{plain(risk)}” is tolerated up to {limit:g}: an arm above that is unsafe."
     if not design.rewarded:
@@ -88,6 +90,16 @@ def _question(design: Design) -> Iterator[str]:
     elif design.least_reward is not None:
         yield f"A mean reward of at least {design.least_reward:g} is wanted."
     yield f"At most {design.units} units are given an arm."
+
+
+def _second_person(design: Design) -> Iterator[str]:
+    says = {
+        "amend": "An amendment",
+        "correct": "A correction after the trial has ended",
+        "unseal": "To read before the end what is concealed until then",
+    }
+    for request in design.second_person:
+        yield f"{says[request]} is proposed by one person and approved by another; both stand in the log."
 
 
 def _allocation(design: Design) -> Iterator[str]:
@@ -154,9 +166,9 @@ def _looks(design: Design) -> Iterator[str]:
 
 
 def _stopping(design: Design) -> Iterator[str]:
-    for rule in design.stop:
+    for sentence in stopping_sentences(design):
         # In it are names of arms and risks, which users wrote.
-        yield plain(stopping_says(rule, design))
+        yield plain(sentence)
     yield "The trial ends where no arm is permissible and no outcome is awaited."
     yield f"It ends when {design.units} units are known, and where its policy says that the question is answered."
     yield "Then no unit is given an arm. Outcomes that come later are taken, and a selection that they change is shown."

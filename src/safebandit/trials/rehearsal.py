@@ -16,7 +16,7 @@ from safebandit.core.arms import Numbers
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.delays import FIXED
 from safebandit.core.naming import read_number
-from safebandit.core.policies import Setup, policy_from_text, prepare
+from safebandit.core.policies import Setup, prepare
 from safebandit.core.timing import Timing
 from safebandit.errors import InstanceError, SimulationError
 from safebandit.names import normal
@@ -27,6 +27,7 @@ from safebandit.simulation.summaries import standard_error
 from safebandit.trials.reading import fitting_cap
 from safebandit.trials.settings import Settings
 from safebandit.trials.simulated import Plan, Runs, play
+from safebandit.trials.strata import stratum_names
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -273,11 +274,9 @@ def rehearse(
     >>> rehearsed.chances()["hold"]
     0.0
     """
-    if settings.context or settings.features:
-        raise SimulationError(
-            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
-            "simulate its policy on a linear instance"
-        )
+    check_rehearsable(settings)
+    if settings.factors:
+        settings, units = _one_stratum(settings, units)
     truth = _truth(settings, mu, nu, instance)
     scenario = Expected(
         _units(settings, units),
@@ -301,11 +300,36 @@ def rehearse(
     return Rehearsal(settings, truth, scenario, number, runs, runs.trials < wanted)
 
 
+def check_rehearsable(settings: Settings) -> None:
+    """Refuse settings that cannot be rehearsed, whatever is supposed."""
+    if settings.context or settings.features:
+        raise SimulationError(
+            f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
+            "simulate its policy on a linear instance"
+        )
+    if settings.design is not None and settings.factors:
+        raise SimulationError(
+            "a trial by a design with strata cannot be rehearsed: its rules are about all strata together; rehearse "
+            "the design without them"
+        )
+    if settings.design is not None and settings.withdrawn:
+        raise SimulationError(
+            f"a trial by a design is rehearsed with all its arms, and {', '.join(settings.withdrawn)} was withdrawn; "
+            "play it by safebandit design run"
+        )
+
+
+def _one_stratum(settings: Settings, units: Any) -> tuple[Settings, int]:
+    """The settings of one stratum, which is a trial of its own, and its part of the units, rounded up."""
+    strata = len(stratum_names(settings.factors))
+    return replace(settings, strata=()), -(-_units(settings, units) // strata)
+
+
 def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, seed: int) -> Plan:
     """Arrivals a day apart; what is heard d arrivals later is due just before the one after those."""
     design = settings.design
     policy = prepare(
-        policy_from_text(settings.policy),
+        settings.floored_policy(),
         Setup(settings.active, settings.limits, "hold", units=None if design is None else design.units),
     )
     reward, risk, given_up = (
@@ -315,12 +339,13 @@ def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, s
     timing = Timing(1.0, False, FIXED, reward, 0.0, FIXED, risk, 0.0, *lost)
     conduct = plain_conduct(settings.pending_cap)._replace(units=scenario.units, lost_is_harm=settings.lost == "harm")
     rules: tuple[Any, ...] = ()
+    then: tuple[str, ...] = ()
     selection: Any = None
     if design is not None:
-        conduct, rules, selection = design.conduct(), design.stop, design.select
+        conduct, rules, then, selection = design.conduct(), design.stop, design.then, design.select
     places = tuple(settings.arms.index(arm) for arm in settings.active)
     return Plan(
-        policy, conduct, rules, selection, instance.law, timing,
+        policy, conduct, rules, then, selection, instance.law, timing,
         settings.limits, seed, places, len(settings.arms), np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -331,11 +356,6 @@ def _units(settings: Settings, units: Any) -> int:
     if units is not None:
         raise SimulationError(
             f"a trial by a design has at most {settings.design.units} units, got {units}; leave it out"
-        )
-    if settings.withdrawn:
-        raise SimulationError(
-            f"a trial by a design is rehearsed with all its arms, and {', '.join(settings.withdrawn)} was withdrawn; "
-            "play it by safebandit design run"
         )
     return settings.design.units
 

@@ -13,6 +13,7 @@ from safebandit.trials import approval, drafts, version_0_1_0
 from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
     DECISIONS,
@@ -41,8 +42,11 @@ _FOLLOWS = {
     "dropped": "an arm is dropped",
     "stopped": "the trial stops",
     "selected": "another arm is selected",
+    "paused": "a rule pauses the trial",
+    "routed": "a rule routes all units to the control",
 }
 _CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
+_CHANGES |= {kind: change for change, kind in drafts.ROUTES.items()}
 
 
 class Verification(NamedTuple):
@@ -98,7 +102,8 @@ class Replay:
         self.formulas_in_force: str | None = None
         # What the software must have written next, because of the event that was read last.
         self._due: list[Draft] = []
-        self._newer = False
+        # Whether a version after 0.1.0 has decided.
+        self.newer = False
         self._decide = decide
         self._expected = None if expected is None else expected.strip().lower()
         self._expected_at: int | None = None
@@ -137,8 +142,16 @@ class Replay:
         if "formulas" in content:
             self.formulas.add(content["formulas"])
             self.formulas_in_force = content["formulas"]
-        self._newer = self._newer or ("stream" in content and not version_0_1_0.decided(content))
+        self.newer = self.newer or ("stream" in content and not version_0_1_0.decided(content))
         return problem
+
+    def pass_over(self, event: Event, number: int, previous: str) -> str | None:
+        """What is wrong with the hash of an event that a checkpoint stands for, if anything: it should have this number
+        and follow the one of the hash `previous`. What it says is not done again.
+        """
+        if event.hash == self._expected:
+            self._expected_at = event.number
+        return link_problem(event, trial=self.name, number=number, previous=previous)
 
     def verify(self, events: Iterable[Event], *, after: Callable[[int], None] | None = None) -> Verification:
         """Read all events up to the first that fails; `after` is called after each."""
@@ -163,7 +176,7 @@ class Replay:
                 f"no event has the hash {self._expected} that was expected: this is not the log that it was noted from"
             )
         if not self.certain:
-            self.state.allocator.position = tuple(json.loads(kept["state"])["position"])
+            self.state.position = json.loads(kept["state"])["position"]
         mine = self.state.to_row()
         written = bytes(kept.get("memory", b""))[: len(formulas_hash())].decode("ascii", "replace")
         if written != formulas_hash() and written in self.formulas:
@@ -202,7 +215,7 @@ class Replay:
                 return self._decision_problem(state, event, content)
             self._go_on_from(state, content)
             return None
-        if event.kind in _FOLLOWS and self._takes_their_word:
+        if event.kind in _FOLLOWS and "reason" not in content and self._takes_their_word:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
@@ -216,7 +229,7 @@ class Replay:
         """
         state, unit = self.state, _UNIT.search(event.body) if event.kind in DECISIONS else None
         usual = self._decide and self.certain and not self._due and self.formulas_in_force == formulas_hash()
-        if unit is None or state is None or not usual or state.settings.context:
+        if unit is None or state is None or not usual or state.settings.context or state.settings.factors:
             return None
         before = state.allocator.position
         try:
@@ -264,35 +277,43 @@ class Replay:
         return f"{problem} differ{_other_formulas(content)}"
 
     def _recount_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
-        if self.certain and tuple(content.get("stream", state.allocator.position)) != state.allocator.position:
+        if self.certain and content.get("stream", state.position) != state.position:
             return f"event {event.number} goes on at another place of the random stream than the log leads to"
         self.certain = self.certain or "stream" in content
-        state.allocator.position = tuple(content.get("stream", state.allocator.position))
+        state.position = content.get("stream", state.position)
         return self._draft_problem(drafts.recount(state), event, content)
 
     def _check_asking(self, state: TrialState, content: Mapping[str, Any]) -> None:
         """Whether a decision was due, and the arm one that could be given."""
         self._check_new(state, content["unit"], spelled=content["software"] not in _BEFORE_ONE_SPELLING)
-        told = self._context(state, content)
-        stands_at = state.stands_for(told)
+        told, eligible, stratum = self._told(state, content)
+        stands_at = state.stands_for(told, eligible, stratum)
         if stands_at is not None:
             raise ConflictError(f"the trial gives no arm since event {stands_at}, and nothing has happened since")
         drafts.check_open(state)
         drafts.check_id(state, content["unit"])
-        if self._newer and version_0_1_0.decided(content):
+        if self.newer and version_0_1_0.decided(content):
             raise ConflictError("version 0.1.0 decided after a newer version")
         due: dict[str, Any] = {"round": state.round, "decision": state.decisions + 1, "version": state.version}
         due |= {"policy": state.settings.policy, "formulas": self.formulas_in_force}
         for name, value in due.items():
             if content[name] != value:
                 raise ConflictError(f"its {name} is {content[name]!r}, not {value!r}")
-        arm, arms = content["arm"], state.allocator.arms
-        if arm is not None and not state.allocator.may_give(arms.index(arm)):
-            raise ConflictError(f"{arm!r} could not be given: it {BARS[state.allocator.bars()[arms.index(arm)]]}")
+        arm, allocator = content["arm"], state.decider(stratum)
+        with allocator.only(eligible):
+            if arm is not None and not allocator.may_give(k := allocator.arms.index(arm)):
+                raise ConflictError(f"{arm!r} could not be given: it {BARS[allocator.bars()[k]]}")
 
-    def _context(self, state: TrialState, content: Mapping[str, Any]) -> Context:
-        """The context of a decision; where it is not as a trial writes it, the decision made again differs."""
-        return state.settings.read_context(f"unit {content['unit']!r}", content.get("context"))
+    def _told(self, state: TrialState, content: Mapping[str, Any]) -> tuple[Context, Mask, str]:
+        """What a unit asked with: its context, the arms that it could be given, and its stratum; where these are not as
+        a trial writes them, the decision made again differs.
+        """
+        settings, unit = state.settings, f"unit {content['unit']!r}"
+        return (
+            settings.read_context(unit, content.get("context")),
+            settings.read_eligible(unit, content.get("eligible")),
+            settings.read_stratum(unit, content.get("stratum")),
+        )
 
     def _check_new(self, state: TrialState, unit: str, *, spelled: bool) -> None:
         """Whether a unit has an id that could be taken, and no arm; `spelled`: ids had one spelling already."""
@@ -304,17 +325,20 @@ class Replay:
 
     def _go_on_from(self, state: TrialState, content: Mapping[str, Any]) -> None:
         self.certain = False
-        state.allocator.position = version_0_1_0.stream_words(content) or state.allocator.position
+        allocator = state.decider(self._told(state, content)[-1])
+        allocator.position = version_0_1_0.stream_words(content) or allocator.position
 
     def _decision_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         older = version_0_1_0.decided(content)
-        words = version_0_1_0.stream_words(content) or state.allocator.position
-        if self.certain and not older and state.allocator.position != words:
+        told = self._told(state, content)
+        allocator = state.decider(told[-1])
+        words = version_0_1_0.stream_words(content) or allocator.position
+        if self.certain and not older and allocator.position != words:
             return f"event {event.number} was decided at another place of the random stream than the log leads to"
-        state.allocator.position = words
+        allocator.position = words
         # The first version did not always note how chances were known: it drew.
         noted = content.get("propensities", ESTIMATED)
-        draft = drafts.ask(state, content["unit"], self._context(state, content), noted=noted)
+        draft = drafts.ask(state, content["unit"], *told, noted=noted)
         different = _different(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older

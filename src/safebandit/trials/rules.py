@@ -11,8 +11,10 @@ from safebandit.core.rules import check_selection, check_stopping, completed, se
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, SafebanditError, at_key, suggest
 
-# The key of a table that names its rule.
-RULE = "rule"
+# The key of a table that names its rule, and of what happens where it is reached.
+RULE, THEN = "rule", "then"
+# A rule stops the trial, or it pauses it, or gives every unit the control, until a person undoes that.
+THENS = ("stop", "pause", "route")
 
 
 def cause_names(rules: Sequence[Any]) -> tuple[str, ...]:
@@ -25,8 +27,10 @@ def cause_names(rules: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def read_stopping(given: Any) -> tuple[Any, ...]:
-    """Stopping rules in their order: values, texts or tables in a list, or a table of tables by the rules' names."""
+def read_stopping(given: Any) -> tuple[tuple[Any, str], ...]:
+    """Stopping rules in their order, each with what happens where it is reached: values, texts or tables in a list, or
+    a table of tables by the rules' names.
+    """
     if isinstance(given, Mapping):
         return tuple(rule for name, tables in given.items() for rule in _read_tables(str(name), tables))
     if isinstance(given, str) or hasattr(given, "_fields") or not isinstance(given, Sequence):
@@ -38,11 +42,23 @@ def read_stopping(given: Any) -> tuple[Any, ...]:
     return tuple(rules)
 
 
-def _read_one(given: Any) -> Any:
-    return check_stopping(_read_rule(given, stopping_rules(), "stopping rule"))
+def _read_one(given: Any) -> tuple[Any, str]:
+    """A rule and its `then`, as a text or a table says it, or as the second of a pair."""
+    then = THENS[0]
+    if isinstance(given, str):
+        name, parameters = split_call(given, DesignError)
+        given = {**parameters, RULE: name}
+    if isinstance(given, Mapping) and THEN in given:
+        then, given = given[THEN], {key: value for key, value in given.items() if key != THEN}
+    elif isinstance(given, tuple) and not hasattr(given, "_fields") and len(given) == 2:
+        given, then = given
+    if then not in THENS:
+        with at_key(THEN):
+            raise DesignError(f"then must be one of {', '.join(THENS)}, got {then!r}")
+    return check_stopping(_read_rule(given, stopping_rules(), "stopping rule")), str(then)
 
 
-def _read_tables(name: str, tables: Any) -> list[Any]:
+def _read_tables(name: str, tables: Any) -> list[tuple[Any, str]]:
     """The rules of one name: its table, or a list of them."""
     several = isinstance(tables, list | tuple)
     rules = []
@@ -106,6 +122,27 @@ def write_rule(rule: Any, design: Any) -> dict[str, Any]:
         choice = isinstance(kind, type) and issubclass(kind, IntEnum)
         table[key] = kind(value).name if choice else design.arms[value] if arm else value
     return table
+
+
+def write_stopping(design: Any) -> list[dict[str, Any]]:
+    """The tables of a design's stopping rules, each with its `then` where the rule does not stop the trial."""
+    return [
+        {**write_rule(rule, design), **({} if then == THENS[0] else {THEN: then})}
+        for rule, then in zip(design.stop, design.then, strict=True)
+    ]
+
+
+def then_says(sentence: str, then: str) -> str:
+    """What a rule says of itself, where it does not stop the trial.
+
+    >>> then_says("The trial stops once there are 3 harms in all.", "pause")
+    'The trial is paused until a person resumes it, once there are 3 harms in all.'
+    """
+    happens = {
+        "pause": "The trial is paused until a person resumes it,",
+        "route": "Every unit is given the control until a person undoes it,",
+    }
+    return sentence.replace("The trial stops", happens[then], 1) if then in happens else sentence
 
 
 def group_rules(tables: Sequence[Mapping[str, Any]]) -> Any:

@@ -28,6 +28,7 @@ from safebandit.trials.contexts import (
     read_features,
     scaled,
 )
+from safebandit.trials.control import check_control, read_control, read_floor, with_control
 from safebandit.trials.design import Design
 from safebandit.trials.designed import (
     amended_design,
@@ -37,6 +38,7 @@ from safebandit.trials.designed import (
     read_design,
     settings_of,
 )
+from safebandit.trials.eligibility import Mask, read_eligible
 from safebandit.trials.patterns import read_pattern
 from safebandit.trials.reading import (
     check_cap,
@@ -53,10 +55,11 @@ from safebandit.trials.reading import (
     read_units,
 )
 from safebandit.trials.second_person import read_second_person
+from safebandit.trials.strata import AnyStratum, Factors, read_factors, read_stratum, stratum_seed, written
 from safebandit.trials.texts import check_text
 
 # In the log only where there are some.
-_SELDOM = ("ids", "design", "context", "features", "second_person")
+_SELDOM = ("ids", "design", "context", "features", "control", "control_floor", "strata", "second_person")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ class Settings:
     given up counts as: "harm" (the default: a missing risk never counts as safe) or "ignore"; `ids` a pattern that the
     id of a new unit must match, if there is one; `second_person` what nobody may do alone. `context` are the numbers
     that a unit asks with, each with its range ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones
-    too.
+    too. `control` is the arm that all units may be routed to, and has at least the chance `control_floor` while it is
+    permissible; where there is a design, it says both. `strata` are factors with their levels, which units are told
+    apart by.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -86,6 +91,9 @@ class Settings:
     design: Design | None = None
     context: tuple[str, ...] = ()
     features: tuple[tuple[float, ...], ...] = ()
+    control: str | None = None
+    control_floor: float = 0.0
+    strata: Factors = ()
     second_person: tuple[str, ...] = ()
 
     @classmethod
@@ -114,6 +122,9 @@ class Settings:
         units: int | None = None,
         context: Sequence[str] | None = None,
         features: Any = None,
+        control: str | None = None,
+        control_floor: float = 0.0,
+        strata: Mapping[str, Sequence[str]] | None = None,
         second_person: Sequence[str] = (),
     ) -> Settings:
         """Settings as people give them, with every value checked and every default filled in.
@@ -128,6 +139,7 @@ class Settings:
         named = None if risks is None else len(list_risk_names(risks, TrialError))
         limits = read_alpha(alpha, named)
         names, planned = read_arms(arms), read_units(units)
+        named_control = read_control(control, names)
         if features is not None:
             check_magnitudes(read_features(features, names), names)
         made = cls(
@@ -142,6 +154,9 @@ class Settings:
             ids=read_ids(ids),
             context=() if context is None else read_declared(context),
             features=() if features is None else read_features(features, names),
+            control=named_control,
+            control_floor=read_floor(control_floor, named_control),
+            strata=read_factors(strata),
             second_person=read_second_person(second_person),
         )
         return made.checked()
@@ -164,6 +179,9 @@ class Settings:
         if self.design is not None:
             check_settings(self, self.design)
             check_without_context(self.context, self.features)
+        if read_factors(written(self.strata)) != self.strata or (self.strata and self.design is not None):
+            raise TrialError(f"strata must be as a trial writes them, or its design, got {self.strata}")
+        check_control(self.control, self.control_floor, () if self.design is not None else self.active)
         if self.goes_by_features:
             check_coefficients(self._features(), len(self.active))
         self.allocator()
@@ -209,6 +227,10 @@ class Settings:
         """A unit's context as it is kept, in the order in which it is declared."""
         return read_context(what, context, self.context)
 
+    def read_eligible(self, what: str, eligible: Any) -> Mask:
+        """The arms that a unit may be given, in the trial's order; None where nothing was said of them."""
+        return read_eligible(what, eligible, self.arms, self.withdrawn)
+
     def scaled(self, context: Sequence[float]) -> Numbers | None:
         """A context as the policy sees it; None where it sees none."""
         return scaled(context, self.context) if context else None
@@ -217,11 +239,23 @@ class Settings:
         rows = [row for arm, row in zip(self.arms, self.features, strict=False) if arm not in self.withdrawn]
         return features_for(rows, len(self.active), len(self.context))
 
-    def allocator(self) -> Allocator:
-        """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place."""
+    @property
+    def factors(self) -> Factors:
+        """The factors of the strata, as the settings or their design say them."""
+        return self.strata if self.design is None else self.design.strata
+
+    def read_stratum(self, what: str, stratum: AnyStratum | None) -> str:
+        """The name of a unit's stratum; nothing where there are no strata."""
+        return read_stratum(what, stratum, self.factors)
+
+    def allocator(self, stratum: str = "") -> Allocator:
+        """The arms that may be given, of which nothing is known yet; in a design each arm keeps its place. That of a
+        stratum has random numbers of its own.
+        """
+        seed = stratum_seed(self.seed, stratum)
         if self.design is not None:
             made = Allocator(
-                self.arms, self.limits, policy_from_text(self.policy), risks=self.risks, seed=self.seed,
+                self.arms, self.limits, self.floored_policy(), risks=self.risks, seed=seed,
                 conduct=self.design.conduct(), units=self.design.units,
             )  # fmt: skip
             for arm in self.withdrawn:
@@ -229,10 +263,24 @@ class Settings:
             return made
         places = [self.arms.index(arm) for arm in self.active]
         return Allocator(
-            self.active, self.limits, policy_from_text(self.policy),
-            risks=self.risks, seed=self.seed, places=places, conduct=plain_conduct(self.pending_cap),
+            self.active, self.limits, self.floored_policy(), risks=self.risks, seed=seed, places=places,
+            conduct=plain_conduct(self.pending_cap, -1 if self.control is None else self.active.index(self.control)),
             features=self._features(),
         )  # fmt: skip
+
+    @property
+    def control_arm(self) -> str | None:
+        """The control, as the settings or their design say it."""
+        return self.control if self.design is None else self.design.control
+
+    @property
+    def floor_of_control(self) -> float:
+        """The least chance of the control, as the settings or their design say it."""
+        return self.control_floor if self.design is None else self.design.control_floor
+
+    def floored_policy(self) -> Any:
+        """The policy with the floor under the control."""
+        return with_control(self.policy, self.control_arm, self.floor_of_control)
 
     def amended(
         self,
@@ -243,6 +291,8 @@ class Settings:
         withdraw: Sequence[str] = (),
         pending_cap: int | None = None,
         ids: str | None = None,
+        control: str | None = None,
+        control_floor: float | None = None,
         design: Any = None,
         second_person: Sequence[str] | None = None,
     ) -> Settings:
@@ -268,6 +318,7 @@ class Settings:
         if self.design is not None:
             listed = None if second_person is None else list(second_person)
             said = {"alpha": alpha, "policy": policy, "pending_cap": pending_cap, "ids": ids, "second_person": listed}
+            said |= {"control": control, "control_floor": control_floor}
             changes = read_changes(design, {name: value for name, value in said.items() if value is not None})
             other = amended_design(self.design, changes, add=new)
             amended = replace(self, withdrawn=tuple(gone), **settings_of(other))
@@ -276,6 +327,7 @@ class Settings:
             return amended.checked()
         if design is not None:
             raise TrialError("this trial has no design to amend; create one by a design")
+        named_control = self.control if control is None else read_control(control, (*self.arms, *new))
         amended = replace(
             self,
             arms=(*self.arms, *new),
@@ -286,10 +338,14 @@ class Settings:
             if pending_cap is None
             else int(read_number("pending_cap", pending_cap, int, TrialError)),
             ids=self.ids if ids is None else read_ids(ids),
+            control=named_control,
+            control_floor=self.control_floor if control_floor is None else read_floor(control_floor, named_control),
             second_person=self.second_person if second_person is None else read_second_person(second_person),
         )
         if amended == self:
-            raise TrialError("an amendment changes alpha, policy, arms, pending_cap or ids; nothing would change")
+            raise TrialError(
+                "an amendment changes alpha, policy, arms, pending_cap, ids or control; nothing would change"
+            )
         return amended.checked()
 
     def _known_arm(self, arm: Any) -> str:
@@ -305,6 +361,8 @@ class Settings:
         if self.design is not None:
             plain["design"] = self.design.to_dict()
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+        if self.strata:
+            listed["strata"] = written(self.strata)
         if self.features:
             listed["features"] = [list(row) for row in self.features]
         return {**listed, "alpha": write_alpha(plain_alpha(self.limits))}
@@ -316,6 +374,8 @@ class Settings:
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         if "design" in values:
             values["design"] = kept_design(values["design"])
+        if "strata" in values:
+            values["strata"] = read_factors(values["strata"])
         if "features" in values:
             values["features"] = tuple(tuple(row) for row in values["features"])
         limits = read_limits(values.pop("alpha"), len(values["risks"]), TrialError)

@@ -18,6 +18,7 @@ from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
 from safebandit.core.trials import LOOK, Book, Chance, advance_for, new_book
+from safebandit.errors import DesignError
 from safebandit.problems.scenario import Scenario
 from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources
@@ -41,6 +42,7 @@ class Runs(NamedTuple):
     design's `causes`; `duration` the days until then. `excluded` is whether an arm was ever not permissible or dropped.
     `waited` are units that did not get an arm at once, `waits` the days that they waited, `without_arm` those that
     never got one; `held_after` the units that had an arm when first none was permissible, -1 if that never was.
+    `routed` is whether a rule gave every unit the control.
     `seconds` is the processor time that all of them took.
     """
 
@@ -64,6 +66,7 @@ class Runs(NamedTuple):
     without_arm: Counts
     given_up: Counts
     held_after: Counts
+    routed: Counts
     seconds: float
 
     @property
@@ -80,6 +83,8 @@ class Plan(NamedTuple):
     policy: Any
     conduct: Conduct
     rules: tuple[Any, ...]
+    # What happens where each rule is reached.
+    then: tuple[str, ...]
     selection: Any
     law: Any
     timing: Timing
@@ -115,13 +120,15 @@ def simulate_design(
 
 def plan_of(design: Design, scenario: Scenario, seed: int) -> Plan:
     """A design on a scenario as compiled code takes it."""
+    if design.strata:
+        raise DesignError("a design with strata is not simulated yet: simulate it without them, as one stratum is")
     policy, count = design.prepared(), len(design.arms)
     kinds = {kind for value in (policy, design.select, *design.stop) for kind in kinds_of(value)}
     sent = [formula for kind in sorted(kinds, key=str) for formula in formulas_to_send(kind)]
     return Plan(
-        policy, design.conduct(), tuple(design.stop), design.select, scenario.instance.law, scenario.timing(),
-        design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), sent, sources(),
-        design.policy.partition(":")[0],
+        policy, design.conduct(), tuple(design.stop), design.then, design.select, scenario.instance.law,
+        scenario.timing(), design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), sent,
+        sources(), design.policy.partition(":")[0],
     )  # fmt: skip
 
 
@@ -262,20 +269,30 @@ class Room:
         return True
 
     def look(self, rows: Counts) -> Any:
-        """Measure the rules in order: arms are dropped, and the first rule that is reached ends a trial."""
-        ended = np.zeros(len(rows), bool)
-        for number, rule in enumerate(self.plan.rules):
+        """Measure the rules in order: arms are dropped, units are routed to the control, and the first rule that stops
+        a trial ends it. A rule that pauses it ends it, too, after all others: nobody is there who would resume it.
+        """
+        ended, paused = np.zeros(len(rows), bool), np.full(len(rows), -1)
+        # Rules come behind the causes that every trial has.
+        for cause, (rule, then) in enumerate(zip(self.plan.rules, self.plan.then, strict=True), len(CAUSES)):
             there = rows[~ended]
             if not len(there):
                 break
             reached = self.measure(rule, there) >= rule.level
             if rule.drops:
                 self.memory.arms["dropped"][there] |= reached
+                continue
+            places = np.flatnonzero(~ended)[reached.any(axis=1)]
+            if then == "route":
+                self.memory.courses["routed"][rows[places]] = 1
+            elif then == "pause":
+                paused[places] = np.where(paused[places] < 0, cause, paused[places])
             else:
-                stops = reached.any(axis=1)
-                # Rules come behind the causes that every trial has.
-                self._end(there[stops], np.full(int(stops.sum()), len(CAUSES) + number))
-                ended[np.flatnonzero(~ended)[stops]] = True
+                self._end(rows[places], np.full(len(places), cause))
+                ended[places] = True
+        left = np.flatnonzero(~ended & (paused >= 0))
+        self._end(rows[left], paused[left])
+        ended[left] = True
         return ended
 
     def _end(self, rows: Counts, causes: Counts) -> None:
@@ -296,5 +313,5 @@ class Room:
             self.select(np.arange(len(size))), self.selected_at_stop, self.cause, size, self.duration,
             sums["excluded"] | dropped, dropped, course["looks"].copy(), clocks["waited"].copy(),
             clocks["waits"].copy(), clocks["arrived"] - size, clocks["given_up"].copy(), clocks["held_after"].copy(),
-            0.0,
+            course["routed"].copy(), 0.0,
         )  # fmt: skip

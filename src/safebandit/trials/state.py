@@ -8,14 +8,18 @@ from typing import Any
 
 from safebandit.names import normal
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.eligibility import Mask, besides, standing_at, standing_key
 from safebandit.trials.events import NO_ARM, NOTHING, Event, canonical, kind_of
 from safebandit.trials.recounting import HARM, in_order
 from safebandit.trials.settings import Settings
 from safebandit.trials.store import Store
-from safebandit.trials.units import Unit
+from safebandit.trials.units import Unit, UnitTable, of_stratum
 
 # Kept in the row of a trial only where there is something to keep.
-_SELDOM = ("waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop", "proposals", "unsealed")
+_SELDOM = (
+    "waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by", "asked_in",
+    "rounds", "cohorts", "masked", "proposals", "unsealed",
+)  # fmt: skip
 # Contexts for which it is remembered that no arm is given.
 MOST_STANDING = 100
 # Events about what needs a second person: they change nothing of what is known.
@@ -39,13 +43,16 @@ class TrialState:
         # something happens that may change it: not a pause, nor asking again.
         self.held_at: int | None = None
         self.waits_at: int | None = None
-        # Where a policy goes by the unit's context, the last such events for each context that asked.
+        # Where a policy goes by the unit's context, or only some arms are eligible for it, the last such events of each
+        # context and each such set of arms that asked.
         self.standing: dict[str, int] = {}
         # Those that were voided are no units; how many there were, by arm.
         self.units = 0
         self.voided: dict[str, int] = {}
         self.decisions = 0
         self.waiting = 0
+        # Units that were given an arm while only some were eligible for them.
+        self.masked = 0
         # Ids that were taken before ids had one spelling, by the spelling that they would have now.
         self.aliases: dict[str, str] = {}
         # The round in which the present cohort began, where units come in cohorts.
@@ -54,6 +61,17 @@ class TrialState:
         # and why, what is selected, and since which event that is.
         self.dropped: dict[str, int] = {}
         self.stop: dict[str, Any] | None = None
+        # Where every unit is given the control, since which event, and by which rule and why, if it was not a person;
+        # and the same of a pause that a rule made.
+        self.routed: dict[str, Any] | None = None
+        self.paused_by: dict[str, Any] | None = None
+        # Where there are strata: who decides in each, how many decisions were made in it, how many of its units were
+        # given an arm, and the rounds in which present cohorts began. `allocator` then counts all units together: rules
+        # are measured by it, and nothing is decided by it.
+        self._deciders: dict[str, Allocator] = {}
+        self.asked_in: dict[str, int] = {}
+        self.rounds: dict[str, int] = {}
+        self.cohorts: dict[str, int] = {}
         # Proposals that wait for a second person, by the numbers of their events; and what was unsealed before the end.
         self.proposals: dict[str, dict[str, Any]] = {}
         self.unsealed: list[str] = []
@@ -75,15 +93,19 @@ class TrialState:
         """The event since which no arm is given, because none is permissible or because all wait for outcomes."""
         return self.held_at if self.waits_at is None else self.waits_at
 
-    def stands_for(self, context: Sequence[float]) -> int | None:
-        """The event since which a unit of this context is given no arm.
+    def stands_for(self, context: Sequence[float], eligible: Mask = None, stratum: str = "") -> int | None:
+        """The event since which a unit of this context and stratum that may be given the `eligible` arms gets none.
 
         What is decided for one context says nothing of another, where the policy goes by it: so a unit of another
         context is decided anew, and that is written. For the same context nothing has changed: to decide again would be
         another draw, and no new evidence. The last contexts are remembered, not all, so that a long hold does not make
-        the state long.
+        the state long. What holds for some arms says nothing of others, but holds for a part of them.
         """
-        return self.standing.get(_key(context)) if self.allocator.context_size else self.stands_at
+        by_context = context if self.allocator.context_size else ()
+        if eligible is None and not by_context and not stratum:
+            return self.stands_at
+        found = standing_at(self.standing, by_context, eligible, stratum)
+        return self.stands_at if found is None and not by_context and not stratum else found
 
     def apply(self, event: Event, store: Store, content: dict[str, Any] | None = None) -> None:
         """Do what the event says was done; the decision is not made again. `content` saves reading its body twice."""
@@ -94,23 +116,19 @@ class TrialState:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         self.granted = None
         if kind not in ("paused", "resumed", "closed", "recounted", *_OF_TWO):
-            self.held_at = self.waits_at = None
-            if kind not in NO_ARM:
-                self.standing = {}
+            self._end_holds(kind, content)
         looks = self.allocator.looks
         self.done = bool(content.get("done"))
         match kind_of(kind, content):
             case "asked":
                 self._give(number, content, store)
             case "held" | "waiting" as found:
-                self.decisions += 1
-                self.held_at, self.waits_at = (number, None) if found == "held" else (None, number)
-                self._stand(number, content.get("context"))
+                self._hold(number, found, content)
             case "recounted":
                 self._count_anew(store)
                 self.recounted = False
                 # Version 0.1.0 did not note it.
-                self.allocator.position = tuple(content.get("stream", self.allocator.position))
+                self.position = content.get("stream", self.position)
             case "told" | "corrected" | "given up" | "voided":
                 self._do_to_unit(number, kind, _existing(store, content["unit"]), content.get("outcome", []), store)
             case "created" | "amended":
@@ -119,12 +137,44 @@ class TrialState:
                 self._count_anew(store)
             case "paused" | "resumed" | "closed":
                 self.status = {"resumed": "open"}.get(kind, kind)
+                self.paused_by = _by_rule(number, content) if "rule" in content else None
+            case "routed" | "unrouted":
+                self.routed = _by_rule(number, content) if kind == "routed" else None
+                self._mark_again()
             case other:
                 self._follow(number, other, content)
         # What was counted anew may be other than what was looked at.
         looks = 0 if kind in ("corrected", "voided", "amended") else looks
         self.look_due = self.allocator.looks > looks
         self.number = number
+
+    def _end_holds(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Where something happens that may change it, a unit may be given an arm again."""
+        if kind not in NO_ARM or not self._is_of_some(content):
+            self.held_at = self.waits_at = None
+        if kind not in NO_ARM:
+            # A unit that is given an arm changes nothing in other strata.
+            one = self._stratum(content) if kind == "asked" else ""
+            self.standing = besides(self.standing, one) if one else {}
+
+    def _hold(self, number: int, kind: str, content: Mapping[str, Any]) -> None:
+        self._count_decision(content)
+        if not self._is_of_some(content):
+            self.held_at, self.waits_at = (number, None) if kind == "held" else (None, number)
+        self._stand(number, content)
+
+    def _is_of_some(self, content: Mapping[str, Any]) -> bool:
+        """Whether a decision is for some arms, or of one stratum: no arm then says nothing of the trial as a whole."""
+        return "eligible" in content or "stratum" in content
+
+    def _count_decision(self, content: Mapping[str, Any]) -> None:
+        self.decisions += 1
+        stratum = self._stratum(content)
+        if stratum:
+            self.asked_in[stratum] = self.asked_in.get(stratum, 0) + 1
+
+    def _stratum(self, content: Mapping[str, Any]) -> str:
+        return self.settings.read_stratum("a unit", content.get("stratum"))
 
     def _follow(self, number: int, kind: str, content: dict[str, Any]) -> None:
         """Do what two people want, or what the software wrote because of the event before."""
@@ -149,7 +199,7 @@ class TrialState:
         """Do what the software wrote because of the event before."""
         if kind == "dropped":
             self.dropped[content["arm"]] = number
-            self.allocator.drop(self.allocator.arms.index(content["arm"]))
+            self._mark_again()
         elif kind == "stopped":
             self.status = "stopped"
             self.stop = {name: content[name] for name in ("rule", "why", "selected", "why_selected")}
@@ -170,17 +220,23 @@ class TrialState:
             case "voided":
                 self._void(number, unit, store)
 
-    def _stand(self, number: int, context: Mapping[str, float] | None) -> None:
-        if context is not None and self.allocator.context_size:
-            self.standing[_key(self.settings.read_context("a unit", context))] = number
+    def _stand(self, number: int, content: Mapping[str, Any]) -> None:
+        context, eligible, stratum = content.get("context"), content.get("eligible"), self._stratum(content)
+        by_context = context is not None and self.allocator.context_size > 0
+        if by_context or eligible is not None or stratum:
+            known = self.settings.read_context("a unit", context) if by_context else ()
+            self.standing[standing_key(known, None if eligible is None else tuple(eligible), stratum)] = number
             if len(self.standing) > MOST_STANDING:
                 del self.standing[min(self.standing, key=lambda key: self.standing[key])]
 
     def _give(self, number: int, content: dict[str, Any], store: Store) -> None:
-        self.decisions += 1
+        self._count_decision(content)
         self.units += 1
         self.waiting += 1
-        unit, arm = content["unit"], content["arm"]
+        self.masked += "eligible" in content
+        unit, arm, stratum = content["unit"], content["arm"], self._stratum(content)
+        if stratum:
+            self._give_in(stratum, arm, content["round"])
         # No two units share a play: the bits of their outcomes' Bernoulli reduction would be the same.
         play = self.allocator.give(self.allocator.arms.index(arm), content["round"]) + self.voided.get(arm, 0)
         if self.allocator.conduct.cohort > 1:
@@ -189,10 +245,21 @@ class TrialState:
         told_at = [None if self.settings.rewarded else number, *[None] * (width - 1)]
         context = self.settings.read_context(f"unit {unit!r}", content.get("context"))
         store.put(
-            Unit(unit, arm, content["round"], play, number, [None] * width, told_at, context=list(context))
+            Unit(
+                unit, arm, content["round"], play, number, [None] * width, told_at, context=list(context),
+                stratum=stratum,
+            )
         )  # fmt: skip
         if normal(unit) != unit:
             self.aliases.setdefault(normal(unit), unit)
+
+    def _give_in(self, stratum: str, arm: str, round: int) -> None:
+        """Count a unit of a stratum, which has rounds of its own: a unit that is voided keeps its round."""
+        decider = self.decider(stratum)
+        decider.give(decider.arms.index(arm), round)
+        self.rounds[stratum] = self.rounds.get(stratum, 0) + 1
+        if decider.conduct.cohort > 1:
+            self.cohorts[stratum] = decider.course["cohort_from"]
 
     def _tell(self, number: int, unit: Unit, outcome: list[float | None], store: Store) -> None:
         self._learn(unit, outcome)
@@ -232,9 +299,40 @@ class TrialState:
         if unit.arm in self.allocator.arms:
             k = self.allocator.arms.index(unit.arm)
             context = self.settings.scaled(unit.context)
-            self.allocator.learn(
-                k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost, context=context
-            )  # fmt: skip
+            for counted in self._counting(unit.stratum):
+                counted.learn(k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost, context=context)
+
+    def _counting(self, stratum: str) -> list[Allocator]:
+        """Those that count what happens to a unit of this stratum: all units together, and those of the stratum."""
+        return [self.allocator, self.decider(stratum)] if stratum else [self.allocator]
+
+    def decider(self, stratum: str = "") -> Allocator:
+        """Who decides for a unit of this stratum: with strata, each by what is known of its own units."""
+        if not stratum:
+            return self.allocator
+        if stratum not in self._deciders:
+            self._deciders[stratum] = self.settings.allocator(stratum)
+            self._mark(self._deciders[stratum])
+        return self._deciders[stratum]
+
+    def clock(self, stratum: str = "") -> int:
+        """The round of the next unit of this stratum, by the stratum's own count, from 1."""
+        return self.rounds.get(stratum, 0) + 1 if stratum else self.round
+
+    @property
+    def position(self) -> Any:
+        """Where the random numbers are, as JSON has it; with strata, those of each in which a unit asked."""
+        if not self.settings.factors:
+            return list(self.allocator.position)
+        return {stratum: list(self.decider(stratum).position) for stratum in sorted(self.asked_in)}
+
+    @position.setter
+    def position(self, words: Any) -> None:
+        if not self.settings.factors:
+            self.allocator.position = tuple(words)
+            return
+        for stratum in self.asked_in:
+            self.decider(stratum).position = tuple(words[stratum])
 
     def count(self, store: Store) -> None:
         """Count all outcomes that a store has, by the settings in force now."""
@@ -242,14 +340,21 @@ class TrialState:
 
     def _count_anew(self, store: Store) -> None:
         """Count all outcomes in the order in which they were told, by the settings in force now."""
-        position = self.allocator.position
-        self.allocator = self.settings.allocator()
-        self.allocator.position = position
-        self._drop_again()
-        self.allocator.count(
+        position = self.position
+        self.allocator, self._deciders = self.settings.allocator(), {}
+        self.position = position
+        self._mark_again()
+        table = store.table()
+        self._count_units(self.allocator, table, self.cohort_from)
+        for stratum in sorted(set(table.strata) - {""}):
+            part = of_stratum(table, stratum)
+            self._count_units(self.decider(stratum), part, self.cohorts.get(stratum, 0))
+
+    def _count_units(self, counted: Allocator, table: UnitTable, cohort_from: int) -> None:
+        counted.count(
             *in_order(
-                store.table(), self.allocator.arms, lost_is_harm=self.settings.lost == "harm",
-                cohort_from=self.cohort_from, declared=self.settings.context,
+                table, counted.arms, lost_is_harm=self.settings.lost == "harm", cohort_from=cohort_from,
+                declared=self.settings.context,
             )
         )  # fmt: skip
 
@@ -258,45 +363,64 @@ class TrialState:
         """The arms that rules have dropped, in the order of the events."""
         return sorted(self.dropped, key=lambda arm: self.dropped[arm])
 
-    def _drop_again(self) -> None:
+    def _mark_again(self) -> None:
+        """Note with the arms what events say of them: which are dropped, and whether all units get the control."""
+        for counted in (self.allocator, *self._deciders.values()):
+            self._mark(counted)
+
+    def _mark(self, counted: Allocator) -> None:
+        counted.route(self.routed is not None)
         for arm in self.dropped:
-            self.allocator.drop(self.allocator.arms.index(arm))
+            counted.drop(counted.arms.index(arm))
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
         seldom = {name: getattr(self, name) for name in _SELDOM if getattr(self, name)}
         state = {**{name: getattr(self, name) for name in _ALWAYS}, **seldom, "settings": self.settings.to_dict()}
-        state["position"] = list(self.allocator.position)
+        state["position"] = self.position
         return {
             "number": self.number,
             "hash": self.hash,
             "time": self.time,
             "status": self.status,
             "state": canonical(state),
-            "memory": self.allocator.to_bytes(),
+            "memory": b"".join(counted.to_bytes() for counted in self._kept()),
         }
+
+    def _kept(self) -> list[Allocator]:
+        """Those whose counts are kept: all units together, and those of every stratum in which a unit asked."""
+        return [self.allocator, *(self.decider(stratum) for stratum in sorted(self.asked_in))]
+
+    def _take(self, memory: bytes) -> bool:
+        """Take over counts that were kept; False where other formulas wrote them."""
+        kept = self._kept()
+        size = len(memory) // len(kept)
+        parts = [memory[i * size : (i + 1) * size] for i in range(len(kept))]
+        return len(memory) == size * len(kept) and all(a.from_bytes(b) for a, b in zip(kept, parts, strict=True))
 
     @classmethod
     def from_row(cls, name: str, row: Any, store: Store) -> TrialState:
         """As `to_row` wrote it; where the formulas are others now, outcomes are counted anew."""
         state = json.loads(row.state)
         made = cls(name, Settings.from_dict(state.pop("settings")))
-        made.allocator.position = tuple(state.pop("position"))
+        position = state.pop("position")
         if state.keys() - _SELDOM != set(_ALWAYS):
             # Of a name with a damaged letter nothing would be known: a unit might be given another arm.
             raise ValueError(f"it has {', '.join(sorted(state))}")
         for key, value in state.items():
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time
-        made.recounted = not made.allocator.from_bytes(row.memory)
-        made._drop_again()
+        made.position = position
+        made.recounted = not made._take(bytes(row.memory))
+        made._mark_again()
         if made.recounted:
             made._count_anew(store)
         return made
 
 
-def _key(context: Sequence[float]) -> str:
-    return canonical(list(context))
+def _by_rule(number: int, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The event since which something is so, and by which rule and why; or the reason that a person gave."""
+    return {"event": number, "rule": content.get("rule"), "why": content.get("why", content.get("reason"))}
 
 
 def _existing(store: Store, id: str) -> Unit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from safebandit.trials.replay import Difference, Replay, Verification
 from safebandit.trials.settings import Settings, read_settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
+from safebandit.trials.strata import AnyStratum
 from safebandit.trials.texts import check_name, check_text
 
 # The name and the actor of a trial that was given none.
@@ -66,6 +67,19 @@ class Trial:
     >>> trial.pending
     {'patient 1': '0'}
 
+    The `control` is one of the arms; with a `control_floor` it is given with at least that chance at every unit, while
+    its gate is open, whatever the policy.
+
+    >>> trial = Trial(["placebo", "drug"], alpha=0.2, policy="docb", control="placebo", control_floor=0.2, seed=7)
+    >>> unit = trial.ask()
+    >>> trial.log[-1].content["arms"]["placebo"]["propensity"] >= 0.2
+    True
+
+    With `strata`, factors with their levels, units of each stratum are decided by what is known of that one alone.
+
+    >>> trial = Trial(["placebo", "drug"], alpha=0.2, strata={"site": ["a", "b"]}, seed=7)
+    >>> unit = trial.ask("patient 1", stratum={"site": "b"})
+
     Units may have a `context`, numbers that are known before they get an arm, each with its range; and arms `features`,
     a row of numbers for each. Policies that go by features decide by both; others keep the context, and do not look at
     it.
@@ -93,6 +107,9 @@ class Trial:
         units: int | None = None,
         context: Sequence[str] | None = None,
         features: Any = None,
+        control: str | None = None,
+        control_floor: float = 0.0,
+        strata: Mapping[str, Sequence[str]] | None = None,
         second_person: Sequence[str] = (),
         name: str = NAME,
         actor: str = ACTOR,
@@ -100,6 +117,7 @@ class Trial:
         said = {
             "alpha": alpha, "policy": policy, "risks": risks, "pending_cap": pending_cap, "delay": delay, "lost": lost,
             "title": title, "ids": ids, "units": units, "context": context, "features": features,
+            "control": control, "control_floor": control_floor, "strata": strata,
             "second_person": second_person,
         }  # fmt: skip
         if isinstance(arms, Design):
@@ -154,6 +172,12 @@ class Trial:
         return self._engine.state.status
 
     @property
+    def routed(self) -> dict[str, Any] | None:
+        """Since which `event` every unit is given the control, by which `rule`, if not by a person, and `why`."""
+        routed = self._engine.state.routed
+        return None if routed is None else dict(routed)
+
+    @property
     def design(self) -> Design | None:
         """The design in force, where the trial has one."""
         return self.settings.design
@@ -198,15 +222,27 @@ class Trial:
     def _allocator(self) -> Allocator:
         return self._engine.state.allocator
 
-    def ask(self, id: str | int | None = None, *, context: AnyContext | None = None) -> Allocation:
+    def ask(
+        self,
+        id: str | int | None = None,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: AnyStratum | None = None,
+    ) -> Allocation:
         """Give a unit its arm, or say why none is given; asked again, it is the same arm.
 
         Without an id it is a new unit, which gets the number of its round. While no arm can be given, because none is
         permissible (`held`) or all wait for outcomes (`waiting`), asking again changes nothing until something is told,
         corrected, given up, voided or amended. Where the policy goes by the unit's `context` (numbers by name, or all
-        in order), that holds for this context: a unit of another one is decided anew.
+        in order), that holds for this context: a unit of another one is decided anew. `eligible` are the arms that
+        this unit may be given, where that is not all of them: no arm is given for these alone, and other units are
+        decided anew. In a trial with strata a unit says its `stratum`, and is decided by what is known of that one.
         """
-        return self._engine.ready().ask(self._next_id() if id is None else id, context=context, actor=self.actor)
+        unit = self._next_id() if id is None else id
+        return self._engine.ready().ask(
+            unit, context=context, eligible=eligible, stratum=stratum, actor=self.actor
+        )  # fmt: skip
 
     def _next_id(self) -> str:
         number = self.round
@@ -240,7 +276,9 @@ class Trial:
         return self._engine.ready().void(id, reason=reason, actor=self.actor)
 
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
-        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, or fields of the `design`."""
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, control, control_floor, or
+        fields of the `design`.
+        """
         return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
 
     def propose(self, request: str, *, person: str, hours: float = HOURS, **said: Any) -> Receipt:
@@ -270,24 +308,43 @@ class Trial:
         """Give arms again."""
         return self._engine.ready().set_status("resume", reason=reason, actor=self.actor)
 
+    def route(self, *, reason: str) -> Receipt:
+        """Give every unit the control, as long as its gate is open; outcomes still count."""
+        return self._engine.ready().set_status("route", reason=reason, actor=self.actor)
+
+    def unroute(self, *, reason: str) -> Receipt:
+        """Decide by the policy again."""
+        return self._engine.ready().set_status("unroute", reason=reason, actor=self.actor)
+
     def close(self, *, reason: str) -> Receipt:
         """Give no more arms, ever; outcomes are still taken."""
         return self._engine.ready().set_status("close", reason=reason, actor=self.actor)
 
-    def explain(self, *, context: AnyContext | None = None) -> Explanation:
+    def explain(
+        self,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: AnyStratum | None = None,
+    ) -> Explanation:
         """What is known of every arm now, who is permissible, and which arm the next new unit gets, and why.
 
-        Where the policy goes by the unit's context, it is needed, as `ask` takes it.
+        Where the policy goes by the unit's context, it is needed, as `ask` takes it; `eligible` are the arms that the
+        unit may be given, if not all, and `stratum` is needed where there are strata.
         """
         state, settings = self._engine.state, self.settings
         needed = context is not None or self._allocator.context_size > 0
         told = settings.read_context("an explanation", context) if needed else ()
-        now, stands_at = self._allocator.position, state.stands_for(told)
+        mask = settings.read_eligible("an explanation", eligible)
+        part = settings.read_stratum("an explanation", stratum)
+        allocator, stands_at = state.decider(part), state.stands_for(told, mask, part)
+        now = allocator.position
         if stands_at is not None:
             # A hold stands as it was decided: with a risk that is drawn, another draw could end it.
-            self._allocator.position = version_0_1_0.stream_words(self._store.event(stands_at).content) or now
-        explained = self._allocator.explain(self.round, context=settings.scaled(told))
-        self._allocator.position = now
+            allocator.position = version_0_1_0.stream_words(self._store.event(stands_at).content) or now
+        with allocator.only(mask):
+            explained = allocator.explain(state.clock(part), context=settings.scaled(told))
+        allocator.position = now
         if told:
             explained = replace(explained, context=context_words(by_name(told, settings.context)))
         if state.stop is not None:
@@ -355,6 +412,6 @@ def _read_log(head: dict[str, Any]) -> tuple[TrialState, MemoryStore]:
         raise ValueError(f"event {head['number']} was saved, but the log ends with event {replay.number}")
     if canonical(head["settings"]) != canonical(state.settings.to_dict()):
         raise ValueError("its settings are not those of its log")
-    state.allocator.position = tuple(head["stream"])
+    state.position = head["stream"]
     state.recounted = replay.formulas_in_force != formulas_hash()
     return state, replay.store

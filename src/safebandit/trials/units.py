@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
 
@@ -16,7 +17,7 @@ class Unit:
     """One unit: which play of which arm, in which round; its outcome (reward, then every risk) as far as it is known,
     with the numbers of the events that told it; `lost_at` is the event in which it was given up, `voided_at` the one
     that says that it never got its arm. That a unit of a trial without rewards has none is known since it got its arm.
-    `context` are the numbers that it asked with, as they were told.
+    `context` are the numbers that it asked with, as they were told, and `stratum` names the stratum that it is of.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Unit:
     lost_at: int | None = None
     voided_at: int | None = None
     context: list[float] = field(default_factory=list)
+    stratum: str = ""
 
     def __post_init__(self) -> None:
         self.told_at = self.told_at or [None] * len(self.outcome)
@@ -43,7 +45,7 @@ class Unit:
 class UnitTable(NamedTuple):
     """Units, a row for each: their arms, by their places in `names` (-1: voided, it counts as nothing), plays and
     rounds; their outcomes (columns), NaN where not known, with the numbers of the events that told them, and the event
-    in which each was given up; 0 where there is none; and their contexts as they were told.
+    in which each was given up; 0 where there is none; their contexts as they were told, and their strata by name.
     """
 
     names: tuple[str, ...]
@@ -54,11 +56,12 @@ class UnitTable(NamedTuple):
     told_at: Counts
     lost_at: Counts
     contexts: Numbers
+    strata: NDArray[np.object_]
 
 
 def as_table(units: Iterable[Unit]) -> UnitTable:
     """These units in their order."""
-    fields = ("arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context")
+    fields = ("arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context", "stratum")
     listed = list(units)
     return unit_table(*([getattr(unit, name) for unit in listed] for name in fields))
 
@@ -72,6 +75,7 @@ def unit_table(
     lost_at: Sequence[int | None],
     voided_at: Sequence[int | None],
     contexts: Sequence[Sequence[float]],
+    strata: Sequence[str | None],
 ) -> UnitTable:
     """A table of these columns; None becomes NaN or 0."""
     names = tuple(dict.fromkeys(arms))
@@ -82,7 +86,14 @@ def unit_table(
     values = np.array(outcomes, float).reshape(shape)
     numbers, order = np.array(plays, np.int64), np.array(rounds, np.int64)
     told_of = np.array(contexts, float).reshape((len(arms), len(contexts[0]) if contexts else 0))
-    return UnitTable(names, places, numbers, order, values, told.reshape(shape), lost, told_of)
+    named = np.array([stratum or "" for stratum in strata], object)
+    return UnitTable(names, places, numbers, order, values, told.reshape(shape), lost, told_of, named)
+
+
+def of_stratum(table: UnitTable, stratum: str) -> UnitTable:
+    """The units of one stratum."""
+    mine = table.strata == stratum
+    return UnitTable(table.names, *(column[mine] for column in table[1:]))
 
 
 def with_units(table: UnitTable, rows: Mapping[str, int], units: Sequence[Unit]) -> UnitTable:

@@ -98,7 +98,7 @@ def test_checks_are_listed_and_mistakes_refused(tmp_path):
     assert len(json.loads(run("bounds", "--list", "--json").stdout)["checks"]) == len(theory.CHECKS)
     with pytest.raises(StudyError, match="--check runs nothing"):
         app(["validate", "--full", "--check", str(tmp_path / "report.json")], standalone_mode=False)
-    for text, rule in ((None, "cannot be read"), ("{}", "is no validation report"), ("[", "is no validation report")):
+    for text, rule in ((None, "there is no file"), ("{}", "is no validation report"), ("[", "is no validation report")):
         path = tmp_path / "report.json"
         if text is not None:
             path.write_text(text, encoding="utf-8")

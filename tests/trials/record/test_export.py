@@ -15,7 +15,10 @@ import safebandit as sb
 from safebandit.errors import NotFoundError, TrialError
 from safebandit.trials.concealment import CONCEALED, check_concealed
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.export import export
+from safebandit.trials.record import export as exporting
+from safebandit.trials.record.export import KINDS, export
+
+from .helpers import run, settings
 
 DANGEROUS = ["=1+1", "+1", "-1", "@SUM(A1)", "＝1", "'quoted", 'says "no"', "a;=b", "plain, really", "Zoë"]
 
@@ -203,3 +206,19 @@ def test_what_cannot_be_exported_is_refused(ledger):
     for kind in ("csv", "parquet", "json"):
         with pytest.raises(NotFoundError, match='no trial "kneee"; did you mean "knee"'):
             export(ledger, "kneee", kind)
+
+
+def test_an_export_of_many_pages_is_one_file(ledger, monkeypatch):
+    """Page by page as in one, and never more of it in memory than a page."""
+    ledger.create("knee", settings("docb", pending_cap=100))
+    run(ledger, "knee", 23, tell=0.8)
+    at_once = {kind: export(ledger, "knee", kind) for kind in KINDS}
+    monkeypatch.setattr(exporting, "PAGE", 5)
+    sizes, page = [], exporting._page
+    monkeypatch.setattr(exporting, "_page", lambda rows, schema: sizes.append(len(rows)) or page(rows, schema))
+    by_pages = {kind: export(ledger, "knee", kind) for kind in KINDS}
+    assert by_pages["csv"] == at_once["csv"]
+    assert by_pages["json"] == at_once["json"]
+    read, whole = (pq.read_table(io.BytesIO(each["parquet"])) for each in (by_pages, at_once))
+    assert read.equals(whole, check_metadata=True)
+    assert sizes == [5, 5, 5, 5, 3] * 2

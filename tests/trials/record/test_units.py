@@ -60,8 +60,13 @@ def test_a_database_of_before_is_brought_up_to_date(database):
             row["held_at"] = row.pop("waits_at")
             text = json.dumps(row, sort_keys=True, separators=(",", ":"))
             connection.execute(sa.text("UPDATE trials SET state = :text WHERE name = 'knee'"), {"text": text})
-            for column in ("voided_at", "context"):
+            for column in ("voided_at", "context", "stratum"):
                 connection.execute(sa.text(f"ALTER TABLE units DROP COLUMN {column}"))
+            for table in ("projects", "people", "roles", "messages", "alert_positions", "alerts", "leases"):
+                connection.execute(sa.text(f"DROP TABLE {table}"))
+            for column in ("person", "old_hash", "old_until", "used", "creator"):
+                connection.execute(sa.text(f"ALTER TABLE keys DROP COLUMN {column}"))
+            connection.execute(sa.text("ALTER TABLE keys ADD COLUMN role VARCHAR(16)"))
             connection.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
     assert migrate(database) == ("0003", REVISION)
     with Ledger(database) as ledger:

@@ -145,7 +145,7 @@ def test_another_history_is_not_the_one_that_was_noted(told):
         "UPDATE units SET pending = NOT pending WHERE id = 'unit 1'",
         "DELETE FROM units WHERE id = 'unit 1'",
         "INSERT INTO units SELECT trial, 'ghost', arm, 1000, play, asked_at, outcome, told_at, lost_at, pending, "
-        "voided_at, context FROM units WHERE id = 'unit 1'",
+        "voided_at, context, stratum FROM units WHERE id = 'unit 1'",
     ],
 )
 def test_what_is_kept_beside_the_log(told, statement):

@@ -112,9 +112,11 @@ def arm_number(what: str, arm: Any, arms: Sequence[str]) -> int:
 
 def arms_in(policy: Any) -> dict[str, Any]:
     """The arms that a policy itself names, by parameter: its fields that `arm_fields` lists, and `when_none`."""
-    policy = _innermost(policy)
     listed = {
-        key: getattr(policy, key) for key in (*getattr(policy, "arm_fields", ()), "when_none") if key in policy._fields
+        key: getattr(each, key)
+        for each in reversed(_layers(policy))
+        for key in (*getattr(each, "arm_fields", ()), "when_none")
+        if key in each._fields
     }
     return {key: arm for key, arm in listed.items() if arm is not None and arm not in RULES}
 
@@ -128,13 +130,18 @@ def name_arms(policy: Any, arms: Sequence[str]) -> Any:
 
 def with_arms(policy: Any, named: Mapping[str, Any]) -> Any:
     """The policy with other arms in the fields that hold them."""
-    inner = _innermost(policy)._replace(**named)
-    return inner if _innermost(policy) is policy else policy._replace(policy=inner)
+    if _is_floored(policy):
+        policy = policy._replace(policy=with_arms(policy.policy, named))
+    return policy._replace(**{key: arm for key, arm in named.items() if getattr(policy, key, None) is not None})
 
 
-def _innermost(policy: Any) -> Any:
-    """The policy that another one has a floor under, or the policy itself."""
-    return policy.policy if policy._fields == ("policy", "floor") else policy
+def _layers(policy: Any) -> list[Any]:
+    """A policy, and those that it puts a floor under."""
+    return [policy, *_layers(policy.policy)] if _is_floored(policy) else [policy]
+
+
+def _is_floored(policy: Any) -> bool:
+    return bool(policy._fields[:2] == ("policy", "floor"))
 
 
 def when_none_code(when_none: Any, setup: Setup) -> int:

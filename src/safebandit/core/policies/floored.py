@@ -1,7 +1,8 @@
-"""A floor under any policy: every arm that is permissible and may be given has at least so much chance.
+"""A floor under any policy: every arm that is permissible and may be given has at least so much chance, or one arm has.
 
 With w the policy's own chances and n arms that are permissible and available, each of these has f + (1 - n f) w: with
-chance n f one of them is drawn, all alike, else the policy's own arm stands. So what is recorded can be weighted by
+chance n f one of them is drawn, all alike, else the policy's own arm stands. Where the floor is that of one arm alone,
+such as a control, n is 1, and all others have (1 - f) w. So what is recorded can be weighted by
 inverse chances later. An arm that is not permissible has no floor; where no arm is, the policy's own answer stands.
 """
 
@@ -15,18 +16,29 @@ from safebandit.core.arms import CHANCE, PERMISSIBLE, Sizes, State, at, write, w
 from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import steady
 from safebandit.core.naming import read_number
-from safebandit.core.policies.checking import plan, prepare
+from safebandit.core.policies.checking import arm_number, plan, prepare
 from safebandit.core.policies.interface import Setup, begin, decide, learned, learned_pair, looked, sizes
 from safebandit.core.policies.words import Decision, forbids, risk_word, why
 from safebandit.core.streams import uniform
 from safebandit.errors import PolicyError
 
+# The floor is that of every arm.
+EVERY_ARM = -1
+
 
 class Floored(NamedTuple):
-    """A policy in which each permissible arm has at least the chance `floor`; in a text, `tsbu:floor=0.05`."""
+    """A policy in which each permissible arm has at least the chance `floor`; in a text, `tsbu:floor=0.05`. With
+    `floor_of` that arm alone has it, while it is permissible: `tsbu:floor=0.2,floor_of=placebo`.
+    """
 
     policy: Any
     floor: float
+    floor_of: Any = None
+
+    @property
+    def arm_fields(self) -> tuple[str, ...]:
+        """The fields that hold an arm."""
+        return ("floor_of",)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,10 +67,13 @@ class Floored(NamedTuple):
     def prepare(self, setup: Setup) -> Floored:
         """The policy with its parameters checked, and a floor that all arms can have together."""
         floor, most = read_number("floor", self.floor, float, PolicyError), 1.0 / len(setup.arms)
-        if not 0.0 < floor <= most:
+        one = EVERY_ARM if self.floor_of is None else arm_number("floor_of", self.floor_of, setup.arms)
+        if one == EVERY_ARM and not 0.0 < floor <= most:
             raise PolicyError(
                 f"floor must lie in (0, {most:.4g}], what {len(setup.arms)} arms can all have, got {floor:g}"
             )
+        if not 0.0 < floor < 1.0 and one != EVERY_ARM:
+            raise PolicyError(f"the floor of one arm must lie between 0 and 1, got {floor:g}")
         if "present dose" in self.columns:
             kind = type(self.policy).__name__
             raise PolicyError(f"{kind} moves from dose to dose, and takes no floor; leave it out, or take tsbu")
@@ -67,7 +82,7 @@ class Floored(NamedTuple):
             raise PolicyError(
                 f"a floor needs gates that are not drawn for, got {type(safety).__name__}; take a policy such as tsbu"
             )
-        return Floored(prepare(self.policy, setup), float(floor))
+        return Floored(prepare(self.policy, setup), float(floor), one)
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was given, or why not: by the policy's own rule, or drawn for the floor."""
@@ -77,7 +92,7 @@ class Floored(NamedTuple):
             return f"drawn by its floor of {self.floor:g}; the policy's own rule gives another arm"
         own = why(self.policy, decision._replace(k=arm) if largest else decision, arm)
         if given:
-            return f"{own}, or drawn by its floor of {self.floor:g}"
+            return f"{own}, or drawn by its floor of {self.floor:g}" if self.floor_of in (EVERY_ARM, arm) else own
         return f"{own}, but another arm was drawn by its floor" if largest and numbers.size else own
 
     def forbids(self, decision: Decision, arm: int) -> str | None:
@@ -121,15 +136,15 @@ def _decide(policy: Floored, state: State, t: int) -> tuple[int, bool]:
         return k, none
     count = 0
     for i in range(state.size):
-        count += _is_open(state, i)
+        count += _has_floor(policy, state, i)
     left = 1.0 - count * policy.floor
     for i in range(state.size):
         own = left * written(state, i, CHANCE)
-        write(state, i, CHANCE, own + policy.floor if _is_open(state, i) else own)
+        write(state, i, CHANCE, own + policy.floor if _has_floor(policy, state, i) else own)
     place = int(uniform(state.stream) / policy.floor)
     if place < count:
         for i in range(state.size):
-            if _is_open(state, i):
+            if _has_floor(policy, state, i):
                 if place == 0:
                     return i, False
                 place -= 1
@@ -137,5 +152,7 @@ def _decide(policy: Floored, state: State, t: int) -> tuple[int, bool]:
 
 
 @inlined
-def _is_open(state: State, k: int) -> bool:
+def _has_floor(policy: Any, state: State, k: int) -> bool:
+    if EVERY_ARM != policy.floor_of != k:
+        return False
     return written(state, k, PERMISSIBLE) == 1.0 and at(state.arms, k).available != 0

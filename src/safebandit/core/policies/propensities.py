@@ -25,7 +25,7 @@ from safebandit.core.indices.interface import steady
 from safebandit.core.indices.joint_sampling import CHANCE
 from safebandit.core.policies.choice import LEAST_RISKY, gate_round
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
-from safebandit.core.policies.floored import Floored
+from safebandit.core.policies.floored import EVERY_ARM, Floored
 from safebandit.core.policies.optimistic_in_set import OptimisticInSet
 
 # Chances of an integral are kept to so many digits: more than it is right to, and few enough to be the same anywhere.
@@ -139,6 +139,8 @@ def _of_floored(policy: Floored, situation: Situation) -> Law | None:
     if own is None:
         return None
     free = situation.permissible & situation.available
+    if policy.floor_of != EVERY_ARM:
+        free &= np.arange(len(free)) == policy.floor_of
     chances = np.where(free, (1.0 - own.held) * policy.floor, 0.0) + (1.0 - free.sum() * policy.floor) * own.arms
     return Law(np.array([_rounded(chance) for chance in chances]) if own.error else chances, own.held, own.error)
 

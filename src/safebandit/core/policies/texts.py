@@ -4,6 +4,7 @@ tsbu:schedule=theory                                     the constructor `tsbu`,
 kl-upper+sampled-risk:safety.slack=0.5,when_none=hold    a reward index and a safety index
 policy-mixture:reward=kl-upper,risk=kl-lower,risk.level=theory    any family, users' own included, by its fields
 tsbu:floor=0.05                                          any of these, with a floor under every permissible arm's chance
+tsbu:floor=0.2,floor_of=placebo                          or under that of one arm
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from inspect import signature
 from typing import Any, get_type_hints
 
 from safebandit.core.indices import lower, upper
-from safebandit.core.naming import call, kebab, read_number, split_call, write_value
+from safebandit.core.naming import call, kebab, read_number, read_value, split_call, write_value
 from safebandit.core.policies.catalogue import POLICIES
 from safebandit.core.policies.checking import check_policy
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
@@ -55,7 +56,9 @@ def policy_from_text(text: str) -> Any:
     name, parameters = split_call(text, PolicyError)
     if "floor" in parameters and "floor" not in getattr(families().get(name), "_fields", ()):
         floor = float(read_number("floor", parameters.pop("floor"), float, PolicyError))
-        return Floored(_plain_from_text(name, parameters, text), floor)
+        one = parameters.pop("floor_of", None)
+        named = None if one is None else read_value("floor_of", one, Any, PolicyError)
+        return Floored(_plain_from_text(name, parameters, text), floor, named)
     return _plain_from_text(name, parameters, text)
 
 
@@ -118,7 +121,8 @@ def policy_to_text(policy: Any) -> str:
     check_policy(policy)
     if isinstance(policy, Floored):
         inner = policy_to_text(policy.policy)
-        return f"{inner}{',' if ':' in inner else ':'}floor={write_value(policy.floor)}"
+        one = "".join(f",{text}" for text in _changed_fields(policy, ("policy", "floor")))
+        return f"{inner}{',' if ':' in inner else ':'}floor={write_value(policy.floor)}{one}"
     for name, entry in POLICIES.items():
         if entry.constructor() == policy:
             return name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from safebandit.trials.events import kind_of, read_json
 from safebandit.trials.record.database import alert_positions, database_errors, events, trials, units
 
 # The kinds of event that alerts are about, as logs have them.
-OF_EVENTS = {"held": "hold", "stopped": "stop", "amended": "amendment"}
+OF_EVENTS = {"held": "hold", "stopped": "stop", "amended": "amendment", "paused": "guard", "routed": "guard"}
 # So far a place may lag behind what was read.
 MOST_BEHIND = 1000
 
@@ -142,8 +142,13 @@ def _events(connection: sa.Connection, trial: str, after: int, until: int) -> It
     for row in connection.execute(wanted.order_by(events.c.number)):
         content = _read(row.body)
         kind = OF_EVENTS.get(kind_of(row.kind, content))
-        if kind is not None:
+        if kind is not None and _is_news(kind, content):
             yield Happened(kind, trial, row.number, row.number, 1, row.time, content)
+
+
+def _is_news(kind: str, content: Mapping[str, Any]) -> bool:
+    """What a person ordered is none to people; and that some arms hold one unit says nothing of the trial."""
+    return "rule" in content if kind == "guard" else kind != "hold" or "eligible" not in content
 
 
 def _read(body: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from safebandit.trials.record.registry import register, registered_alert
 from safebandit.trials.record.store import no_trial
 from safebandit.trials.texts import DEFAULT, project_of
 
-KINDS = ("hold", "waiting", "stop", "verification", "amendment")
+KINDS = ("hold", "waiting", "stop", "guard", "verification", "amendment")
 CHANNELS = ("webhook", "email")
 # Of a kind and a trial, an alert sends at most one message in so many seconds; what happens meanwhile is told together.
 QUIET_SECONDS = 300.0

@@ -28,6 +28,7 @@ _SAYS = {
     "hold": "holds: no arm is permissible",
     "waiting": "waits too long",
     "stop": "has stopped by a rule of its design",
+    "guard": "is paused, or gives every unit its control, by a rule of its design",
     "verification": "fails verification",
     "amendment": "was amended",
     "test": "is fine: this is only a test of an alert",
@@ -63,8 +64,9 @@ def _details(happened: Happened, *, reads: bool, logs: bool) -> dict[str, Any]:
             return {"why": why if reads else without_numbers(why)}
         case "waiting":
             return {"said": content["said"], "seconds": content["seconds"]}
-        case "stop" if reads:
-            return {name: content.get(name) for name in ("rule", "why", "selected", "why_selected")}
+        case "stop" | "guard" if reads:
+            more = ("selected", "why_selected") if happened.kind == "stop" else ()
+            return {name: content.get(name) for name in ("rule", "why", *more)}
         case "verification" if logs:
             return {"problem": content["problem"]}
         case "amendment":

@@ -17,18 +17,18 @@ from safebandit.service.api.schemas import Limit
 from safebandit.service.keys import Key
 from safebandit.trials.texts import DEFAULT
 
-router = APIRouter(prefix="/v1/alerts", responses=answers.PROBLEMS, tags=["alerts"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["alerts"], route_class=StrictRoute)
 AlertInPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
 OfAlert = Annotated[str | None, Query(pattern="^[0-9a-f]{16}$", description="Only what this alert has to send.")]
 
 
-@router.get("")
+@router.get("/alerts")
 def list_alerts(request: Request, keeper: AlertKeeper) -> list[answers.AlertAnswer]:
     """Every alert of the projects that the caller is an admin of, removed ones too; never a secret."""
     return [answers.AlertAnswer.model_validate(alert) for alert in _kept(request, keeper).values()]
 
 
-@router.post("", status_code=201)
+@router.post("/alerts", status_code=201)
 def create_alert(body: schemas.NewAlert, request: Request, keeper: AlertKeeper) -> answers.NewAlertAnswer:
     """A new alert. The secret that its webhook is signed with is shown this once."""
     if body.trial is not None:
@@ -42,7 +42,7 @@ def create_alert(body: schemas.NewAlert, request: Request, keeper: AlertKeeper) 
     return answers.NewAlertAnswer(**shown.model_dump(), secret=secret)
 
 
-@router.get("/messages")
+@router.get("/alert-messages")
 def list_messages(
     request: Request, keeper: AlertKeeper, alert: OfAlert = None, limit: Limit = 100
 ) -> list[answers.MessageAnswer]:  # fmt: skip
@@ -51,14 +51,14 @@ def list_messages(
     return [_shown(each) for each in request.app.state.outbox.log(wanted, limit=limit)]
 
 
-@router.delete("/{id}")
+@router.delete("/alerts/{id}")
 def remove_alert(id: AlertInPath, request: Request, keeper: AlertKeeper) -> answers.AlertAnswer:
     """Send nothing more for an alert; again changes nothing."""
     _one(request, keeper, id)
     return answers.AlertAnswer.model_validate(request.app.state.alerts.remove(id, actor=keeper.actor))
 
 
-@router.post("/{id}/test", status_code=202)
+@router.post("/alerts/{id}/test", status_code=202)
 def send_test(id: AlertInPath, request: Request, keeper: AlertKeeper) -> answers.MessageAnswer:
     """Have an alert send a test; the list of messages says what became of it."""
     state = request.app.state

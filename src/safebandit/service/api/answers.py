@@ -151,6 +151,34 @@ class StoppedAnswer(Answer):
     selected_at: int
 
 
+class StratumArmAnswer(Answer):
+    """An arm in one stratum."""
+
+    arm: str
+    plays: int
+    mean_reward: float | None
+    mean_risk: list[float | None]
+    permissible: bool | None
+    why: str
+
+
+class StratumAnswer(Answer):
+    """One stratum: its units, why it gives no arm now, if it does not, and its arms."""
+
+    stratum: str
+    units: int
+    holding: str | None
+    arms: list[StratumArmAnswer]
+
+
+class GuardAnswer(Answer):
+    """Since which event something is so, by which rule, if not by a person, and why."""
+
+    event: int
+    rule: str | None
+    why: str
+
+
 class OverviewAnswer(Answer):
     """A trial at a glance; `holding` says why no arm is given at present, and `red` that none is permissible."""
 
@@ -174,6 +202,12 @@ class OverviewAnswer(Answer):
             description="What is decided depends on the unit's context: holding and waiting are of the last that asked."
         ),
     ]
+    control: str | None
+    control_floor: Annotated[float, Field(description="The least chance of the control, while it is permissible.")]
+    routed: Annotated[GuardAnswer | None, Field(description="Since when every unit is given the control, if so.")]
+    paused_by: Annotated[GuardAnswer | None, Field(description="Which rule paused the trial, if one did.")]
+    factors: Annotated[dict[str, list[str]], Field(description="The factors of the strata, and their levels.")]
+    strata: Annotated[list[StratumAnswer], Field(description="What is known in each stratum, if there are some.")]
     units: int
     voided: int
     pending: int
@@ -304,6 +338,7 @@ class UnitAnswer(Answer):
     arm: str
     round: int
     context: Annotated[dict[str, float], Field(description="What it asked with, if the trial declares a context.")]
+    stratum: Annotated[dict[str, str], Field(description="Its stratum, if the trial has strata.")]
     pending: bool
     given_up: bool
     void: Annotated[bool, Field(description="It never got its arm, and counts as nothing.")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+import tempfile
+from collections.abc import AsyncIterator
+from typing import IO, Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api import answers, listing, schemas
@@ -14,9 +17,12 @@ from safebandit.trials.concealment import show_event
 from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import overview
+from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import file_name
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["reading"])
+# Bytes of a file that are in memory at once.
+CHUNK = 256 * 1024
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -58,7 +64,7 @@ def explain_context(
     trial: TrialInPath, body: schemas.Supposed, request: Request, _: Auditor
 ) -> answers.OverviewAnswer:  # fmt: skip
     """A trial at a glance for a unit of this context: who would be permissible and why; nothing is decided."""
-    return answers.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, context=body.context))
+    return answers.OverviewAnswer.model_validate(overview(request.app.state.ledger, trial, **body.model_dump()))
 
 
 @router.get("/trials/{trial}/events")
@@ -116,6 +122,7 @@ def _unit(ledger: Ledger, trial: str, unit: str) -> answers.UnitAnswer:
         arm=found.arm,
         round=found.round,
         context=by_name(found.context, settings.context),
+        stratum=levels_of(found.stratum),
         pending=found.pending,
         given_up=found.lost_at is not None and found.voided_at is None,
         void=found.voided_at is not None,
@@ -141,12 +148,12 @@ async def verify_trial(
 ) -> answers.VerificationAnswer | answers.VerifyingAnswer:
     """Recompute the whole trial; 202 while that goes on."""
     jobs = request.app.state.verifications
-    mine = jobs.job(trial, expected=expected, id=job)
+    mine = jobs.job(trial, expected, id=job)
     found = await jobs.wait(mine, wait)
     if found is not None:
         return answers.VerificationAnswer.model_validate(found)
     response.status_code = 202
-    return answers.VerifyingAnswer(job=mine.id, read=mine.read, events=mine.events)
+    return answers.VerifyingAnswer(job=mine.id, read=mine.done, events=mine.of)
 
 
 @router.get(
@@ -163,9 +170,23 @@ async def export_trial(
     trial: TrialInPath, request: Request, _: Auditor, kind: Literal["csv", "parquet", "json"] = "csv"
 ) -> Response:
     """Every unit and every event, as a file."""
-    from safebandit.trials.record.export import export
+    from safebandit.trials.record.export import write_export
 
-    async with request.app.state.long_work:
-        content = await asyncio.to_thread(export, request.app.state.ledger, trial, kind)
-    named = {"Content-Disposition": f'attachment; filename="{file_name(trial)}.{kind}"'}
-    return Response(content, media_type=_MEDIA[kind], headers=named)
+    # To a file first: nobody who reads it slowly keeps a transaction open, and what goes wrong is known before.
+    file = tempfile.TemporaryFile()  # noqa: SIM115  it is closed when it is sent
+    try:
+        async with request.app.state.long_work:
+            await asyncio.to_thread(write_export, request.app.state.ledger, trial, kind, file)
+    except BaseException:
+        file.close()
+        raise
+    size = file.tell()
+    file.seek(0)
+    named = {"Content-Disposition": f'attachment; filename="{file_name(trial)}.{kind}"', "Content-Length": str(size)}
+    return StreamingResponse(_chunks(file), media_type=_MEDIA[kind], headers=named)
+
+
+async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        while chunk := await asyncio.to_thread(file.read, CHUNK):
+            yield chunk

@@ -35,6 +35,8 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 _TARGET = "The address that a webhook is posted to, or that e-mail is sent to."
 _IDS = "A pattern that the id of a new unit must match; none if it is empty."
+_CONTROL = "The arm that units can be routed to."
+_FLOOR = "The least chance of the control, while it is permissible."
 
 
 class Body(BaseModel):
@@ -75,6 +77,16 @@ class NewTrial(Body):
         list[list[Finite]] | dict[str, list[Finite]] | None,
         Field(max_length=1000, description="A row of numbers for each arm, in order or by name."),
     ] = None
+    control: Annotated[ShortText | None, Field(examples=["placebo"], description=_CONTROL)] = None
+    control_floor: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, description=_FLOOR)] = 0.0
+    strata: Annotated[
+        dict[str, list[ShortText]] | None,
+        Field(
+            max_length=100,
+            examples=[{"site": ["a", "b"]}],
+            description="Factors and their levels: each stratum is decided by its own units.",
+        ),
+    ] = None
     second_person: Annotated[
         list[Request], Field(max_length=3, examples=[["amend", "correct"]], description="What nobody may do alone.")
     ] = []
@@ -97,12 +109,33 @@ class Asking(Question):
             description="By name, or all in order; a unit that has its arm need not say it again.",
         ),
     ] = None
+    eligible: Annotated[
+        list[ShortText] | None,
+        Field(
+            min_length=1,
+            max_length=1000,
+            examples=[["placebo", "low"]],
+            description="The arms that this unit may be given; without it all of the trial's.",
+        ),
+    ] = None
+    stratum: Annotated[
+        dict[str, ShortText] | None,
+        Field(
+            max_length=100,
+            examples=[{"site": "a"}],
+            description="The level of each factor, where the trial has strata.",
+        ),
+    ] = None
 
 
 class Supposed(Body):
-    """The context of a unit that might ask."""
+    """What a unit that might ask would ask with."""
 
-    context: Annotated[dict[str, Finite] | list[Finite], Field(max_length=100, examples=[{"age": 44, "smoker": 0}])]
+    context: Annotated[
+        dict[str, Finite] | list[Finite] | None, Field(max_length=100, examples=[{"age": 44, "smoker": 0}])
+    ] = None
+    eligible: Annotated[list[ShortText] | None, Field(min_length=1, max_length=1000)] = None
+    stratum: Annotated[dict[str, ShortText] | None, Field(max_length=100, examples=[{"site": "a"}])] = None
 
 
 class Outcome(Body):
@@ -183,6 +216,8 @@ class Amendment(Body):
     withdraw: Annotated[list[ShortText], Field(max_length=1000)] = []
     pending_cap: Annotated[int | None, Field(ge=1, le=10**6)] = None
     ids: Annotated[str | None, Field(max_length=200, description=_IDS)] = None
+    control: Annotated[ShortText | None, Field(description=_CONTROL)] = None
+    control_floor: Annotated[float | None, Field(ge=0, lt=1, allow_inf_nan=False, description=_FLOOR)] = None
     design: Annotated[
         dict[str, Any] | None,
         Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
@@ -209,7 +244,7 @@ class Proposal(Body):
 
 
 class StatusChange(Body):
-    """Why a trial is paused, resumed or closed."""
+    """Why a trial is paused, resumed, closed, routed to its control, or no longer so."""
 
     reason: Reason
 
@@ -228,7 +263,7 @@ class NewAlert(Body):
         str | None, Field(pattern=PROJECT, examples=["default"], description="The project; without one, the trial's.")
     ] = None
     kinds: Annotated[
-        list[Literal["hold", "waiting", "stop", "verification", "amendment"]] | None,
+        list[Literal["hold", "waiting", "stop", "guard", "verification", "amendment"]] | None,
         Field(min_length=1, max_length=5, description="What it is about; everything, if not given."),
     ] = None
     role: Annotated[

@@ -97,7 +97,10 @@ async def ask(
 ) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     try:
-        asking = _to(trial, Engine.ask, body.unit, context=body.context, actor=key.actor)
+        asking = _to(
+            trial, Engine.ask, body.unit, context=body.context, eligible=body.eligible, stratum=body.stratum,
+            actor=key.actor,
+        )  # fmt: skip
         given: Allocation = await write(request, trial, asking, [body.unit])
     except StoppedError as refusal:
         raise refusal if key.may("read") else StoppedError(refusal.plain) from None
@@ -181,6 +184,22 @@ async def resume(
 ) -> ReceiptAnswer:
     """Give arms again."""
     return await _set_status("resume", trial, body, request, response, key)
+
+
+@router.post("/trials/{trial}/route", status_code=201, responses=_SAME_AGAIN)
+async def route(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Give every unit the control, as long as its gate is open; outcomes still count."""
+    return await _set_status("route", trial, body, request, response, key)
+
+
+@router.post("/trials/{trial}/unroute", status_code=201, responses=_SAME_AGAIN)
+async def unroute(
+    trial: TrialInPath, body: schemas.StatusChange, request: Request, response: Response, key: Manager
+) -> ReceiptAnswer:
+    """Decide by the policy again."""
+    return await _set_status("unroute", trial, body, request, response, key)
 
 
 @router.post("/trials/{trial}/close", status_code=201, responses=_SAME_AGAIN)

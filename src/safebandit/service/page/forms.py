@@ -75,8 +75,19 @@ def _settings(form: FormData) -> Settings:
         context=lines(form, "context") or None,
         features=[[_number(part.strip(), "a feature") for part in line.split(",")] for line in lines(form, "features")]
         or None,
+        control=text(form, "control").strip() or None,
+        control_floor=number(form, "control_floor", "the floor of the control") or 0.0,
+        strata=_strata(lines(form, "strata")),
         second_person=[part.strip() for part in text(form, "second_person").split(",") if part.strip()],
     )
+
+
+def _strata(typed: list[str]) -> dict[str, list[str]] | None:
+    """Factors and their levels, as site: a, b in a line for each."""
+    parts = [line.partition(":") for line in typed]
+    if not all(colon for _, colon, _ in parts) or len({name.strip() for name, _, _ in parts}) < len(parts):
+        raise TrialError(f"strata are written as site: a, b, a line for each factor, got {typed[0][:40]!r}")
+    return {name.strip(): [level.strip() for level in levels.split(",")] for name, _, levels in parts} or None
 
 
 @router.post("/trials/{trial}/ask")
@@ -89,8 +100,10 @@ def ask(trial: TrialInPath, request: Request, key: Asker, form: Form) -> Respons
         return screens.trial_screen(request, key, trial, sent=Sent("ask", message, values=form, confirm=unit))
 
     def read() -> Work:
-        context = _context(request, trial, form)
-        return lambda writing: writing.trial(trial).ask(unit, context=context, actor=key.actor)
+        told: dict[str, Any] = {"context": _context(request, trial, form)}
+        told["eligible"] = [str(arm) for arm in form.getlist("eligible")] or None
+        told["stratum"] = _stratum(request, trial, form)
+        return lambda writing: writing.trial(trial).ask(unit, **told, actor=key.actor)
 
     return _do(request, key, trial, "ask", form, read)
 
@@ -159,6 +172,8 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
             "ids": text(form, "ids").strip() or None,
+            "control": text(form, "control").strip() or None,
+            "control_floor": number(form, "control_floor", "the floor of the control"),
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
         settings = _standing(request, trial)[0]
@@ -217,8 +232,8 @@ def find_unit(trial: TrialInPath, request: Request, key: Auditor, form: Form) ->
 
 @router.post("/trials/{trial}/{change}")
 def set_status(trial: TrialInPath, change: str, request: Request, key: Manager, form: Form) -> Response:
-    """Pause, resume or close a trial."""
-    if change not in ("pause", "resume", "close"):
+    """Pause, resume or close a trial, route its units to the control or no longer."""
+    if change not in ("pause", "resume", "route", "unroute", "close"):
         raise RefusedError(404, "there is no such form")
 
     def read() -> Work:
@@ -234,7 +249,7 @@ async def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: F
     jobs = request.app.state.verifications
     head = await asyncio.to_thread(views.head, request.app.state.ledger, trial)
     expected = text(form, "expected").strip()
-    job = jobs.job(trial, expected=expected or None, id=text(form, "job"))
+    job = jobs.job(trial, expected or None, id=text(form, "job"))
     found = await jobs.wait(job, VERIFY_SECONDS)
     return render(request, "verified.html", key=key, head=head, found=found, job=job, expected=expected)
 
@@ -343,6 +358,13 @@ def _context(request: Request, trial: str, form: FormData) -> dict[str, float] |
     ranges = views.head(request.app.state.ledger, trial).ranges
     told = {each.name: number(form, f"context_{i}", each.name) for i, each in enumerate(ranges)}
     return {name: value for name, value in told.items() if value is not None} or None
+
+
+def _stratum(request: Request, trial: str, form: FormData) -> dict[str, str] | None:
+    """The stratum that was chosen; nothing where none of it was."""
+    factors = views.head(request.app.state.ledger, trial).settings.factors
+    told = {name: text(form, f"stratum_{i}") for i, (name, _) in enumerate(factors)}
+    return {name: level for name, level in told.items() if level} or None
 
 
 # By hand: Pydantic models of these forms would be longer, as every mistake needs a message in our words anyway.

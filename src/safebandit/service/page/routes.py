@@ -12,7 +12,7 @@ from safebandit.errors import NotFoundError
 from safebandit.service.access import Auditor, KeyKeeper, Lister, Reader
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.service.page import files, forms, members, screens, signing, views
+from safebandit.service.page import files, forms, members, rehearsals, screens, signing, views
 from safebandit.service.page.forms import given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
@@ -101,16 +101,17 @@ def keys_page(request: Request, key: KeyKeeper) -> Response:
     return screens.keys_screen(request, key)
 
 
+router.include_router(files.router)
+router.include_router(rehearsals.router)
+router.include_router(forms.router)
+router.include_router(signing.router)
+router.include_router(members.router)
+
+
 @router.get("/trials/{trial}/{form}")
 def form(trial: TrialInPath, form: str, key: Lister) -> Response:
     """The address of a form, entered by hand: the page that it is on."""
     return go(own_page(f"/trials/{trial}"))
-
-
-router.include_router(files.router)
-router.include_router(forms.router)
-router.include_router(signing.router)
-router.include_router(members.router)
 
 
 def _sent(request: Request, key: Key, trial: str, done: str, number: int, of: int) -> Sent:

@@ -47,7 +47,7 @@ class Sent(NamedTuple):
 
     def values_of(self, form: str, field: str) -> list[str]:
         """What was ticked in a group of boxes."""
-        if self.form != form or not self.refused:
+        if self.form != form or not (self.refused or self.confirm):
             return []
         listed = getattr(self.values, "getlist", None)
         return [str(value) for value in listed(field)] if listed else []

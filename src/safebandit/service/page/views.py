@@ -33,7 +33,7 @@ GLANCE_SECONDS = 1.0
 
 class Head(NamedTuple):
     """A trial as everyone with a key may see it; `holding` says why no arm is permissible, `waiting` that those which
-    are wait for outcomes.
+    are wait for outcomes; `routed`, that every unit is given the control.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Head(NamedTuple):
     settings: Settings
     holding: str | None
     waiting: str | None
+    routed: bool = False
     proposals: Mapping[str, Any] | None = None
     unsealed: Collection[str] = ()
 
@@ -123,10 +124,10 @@ def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> He
     if stands_at is not None and row.status == "open":
         last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == stands_at)
         why = json.loads(connection.execute(last).scalar_one())["why"]
-    stands = (None, why) if waits_at else (why, None)
+    holding, waiting = (None, why) if waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
-    settings = Settings.from_dict(state["settings"])
-    seen = Head(row.name, row.status, row.number, row.time, *counts, settings, *stands)
+    settings, routed = Settings.from_dict(state["settings"]), bool(state.get("routed"))
+    seen = Head(row.name, row.status, row.number, row.time, *counts, settings, holding, waiting, routed)
     return seen._replace(proposals=state.get("proposals", {}), unsealed=state.get("unsealed", ()))
 
 

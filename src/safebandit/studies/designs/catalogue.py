@@ -38,6 +38,10 @@ def _if_superior(cell: Cell) -> tuple[str, ...]:
     return _if_superiority(cell) if cell.truth.superior.any() else ()
 
 
+def _if_routed(cell: Cell) -> tuple[str, ...]:
+    return ("",) if "route" in cell.design.then else ()
+
+
 def _superiority(cell: Cell) -> NDArray[np.bool_]:
     """Which causes declare an arm superior."""
     return np.array([cause.startswith("superiority") for cause in cell.design.causes])
@@ -117,6 +121,8 @@ _LISTED = [
                    lambda cell, _: _numbers(cell.runs.cause != cell.design.causes.index(MOST_UNITS))),
     Characteristic("stopped", "share of trials that end by the cause", SHARE,
                    lambda cell, i: _numbers(cell.runs.cause == i), causes_of),
+    Characteristic("routed", "share of trials in which a rule gave every further unit the control", SHARE,
+                   _number("routed"), _if_routed),
     Characteristic("type I error", "share of trials that declare an arm superior which is not", SHARE,
                    lambda cell, _: _numbers(_declared(cell) & ~_rightly(cell)), _if_superiority, better=-1),
     Characteristic("power", "share of trials that declare an arm superior which is", SHARE,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 _METADATA = b"safebandit characteristics"
 _FIELDS = [name for name in Runs._fields if name != "seconds"]
+# Fields that files of the same format may lack.
+_NEW = ("routed",)
 
 
 def save(found: Characteristics, path: Path) -> Path:
@@ -110,7 +112,10 @@ def _read(table: pa.Table, document: dict[str, Any]) -> Characteristics:
         raise ValueError(f"{table.num_rows} rows, not {trials} for each of {len(said['cells'])} designs on scenarios")
     for number, cell in enumerate(said["cells"]):
         part = table.slice(number * trials, trials)
-        fields = {name: _array(part, name, document["shapes"][number][name]) for name in _FIELDS}
+        shapes = document["shapes"][number]
+        fields = {name: _array(part, name, shapes[name]) for name in _FIELDS if name in shapes or name not in _NEW}
+        # Files of before had none.
+        fields = {name: np.zeros(part.num_rows, np.int64) for name in _NEW} | fields
         runs = Runs(**fields, seconds=document["seconds"][number])
         played.append(Played(cell["design"], scenarios[cell["scenario"]], Design.from_dict(cell["as"]), runs))
     return Characteristics(played, said["seed"], said["version"], said["sources"])

@@ -24,14 +24,15 @@ from safebandit.problems.scenario import Scenario
 from safebandit.simulation.simulate import simulate
 from safebandit.studies.validation.check import SAME, Check, Extent, Obtained
 from safebandit.trials.designs import design_from_text
-from safebandit.trials.simulated import Runs, simulate_design
+from safebandit.trials.simulated import simulate_design
 from safebandit.trials.trial import Trial
 
 GROUP = "bits"
 FILE = "bits.json"
 _HOW = "bit for bit"
-# Of an event of the log, and of an arm in a decision.
+# Of an event of the log, of simulated trials, and of an arm in a decision.
 _KEPT = ("unit", "arm", "round", "stream", "outcome", "none_permissible")
+_PLAYED = ("plays", "rewards", "harms", "selected", "cause", "size", "duration", "excluded", "dropped", "looks")
 _SEEN = ("permissible", "propensity", "reward_index", "risk_index")
 
 
@@ -61,9 +62,7 @@ def design_bits(workers: int) -> str:
     design = design_from_text("boin12:tolerated=.35,wanted=.25,cohort=3,units=36,enough=12", arms=5)
     scenario = Scenario("bits", nu=(0.03, 0.17, 0.35, 0.5, 0.65), mu=(0.12, 0.39, 0.43, 0.55, 0.65))
     runs = simulate_design(design, scenario, trials=500, seed=20, workers=workers)
-    # What playing took is no part of what was played.
-    names = [name for name in Runs._fields if name != "seconds"]
-    return _hash(np.ascontiguousarray(getattr(runs, name)).tobytes() for name in names)
+    return _hash(np.ascontiguousarray(getattr(runs, name)).tobytes() for name in _PLAYED)
 
 
 @functools.cache

@@ -29,7 +29,7 @@ def installation() -> dict[str, Any]:
     return {
         "safebandit": __version__,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "platform": {**this_platform(), "release": platform.release(), "processor": _processor()},
+        "platform": {**this_platform(), "release": platform.release(), "processor": processor()},
         "cores": os.cpu_count(),
         "formulas": formulas_hash(),
         "simulation sources": sources(),
@@ -49,7 +49,8 @@ def tree_hash(folder: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor by its name."""
     try:
         listed = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -34,6 +34,8 @@ def read_document(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
         # What a report must have to be one.
         {name: document[name] for name in ("format", "checks", "summary", "installation", HASH)}
+    except FileNotFoundError:
+        raise ResultError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ResultError(f"{path} cannot be read: {problem}") from None
     except (ValueError, TypeError, KeyError):

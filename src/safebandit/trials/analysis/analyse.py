@@ -17,6 +17,7 @@ from safebandit.trials.analysis.evidence import Claim, judged, larger_evidence, 
 from safebandit.trials.analysis.paths import Path, Sequence, difference_path, mean_path, read_sequence
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
 from safebandit.trials.recounting import HARM
+from safebandit.trials.strata import AnyStratum
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,6 +149,7 @@ def analyse(
     planned: int | None = None,
     alpha: Any = None,
     lost: str | None = None,
+    stratum: AnyStratum | None = None,
     corrected: int = 0,
     delay: int = 0,
     seed: int = 0,
@@ -156,7 +158,8 @@ def analyse(
     """Estimates, confidence sequences and evidence for every arm, at any look and under any rule that gave the arms.
 
     The source is a `Trial`, a record with the name of a trial, or a table of units (a file as `safebandit trial export`
-    writes it), which needs `alpha` for claims about risks and says not what was `lost`. Sequences are mixtures, or by
+    writes it), which needs `alpha` for claims about risks and says not what was `lost`. Of a trial with strata it is
+    about one `stratum`, or about all of them pooled. Sequences are mixtures, or by
     "betting" (`kind`), which is narrower where outcomes vary little; a mixture is narrowest near `planned` outcomes of
     an arm, by default an even share of a design's units. Choose these before you see data.
 
@@ -169,11 +172,12 @@ def analyse(
     ('nothing is known yet: no outcome was told',)
     """
     said = {"alpha": alpha, "lost": lost}
-    units = read_units(source, name, chances=False, **said)
+    units = read_units(source, name, chances=False, stratum=stratum, **said)
     if units.by_context:
         raise TrialError(
-            "this policy gives arms by the unit's context, so that an arm's mean moves with whom it is given to, and "
-            "no sequence holds for it; take safebandit trial weighted, or export the units for a model of your own"
+            "this policy, or one before an amendment, gives arms by the unit's context, so that an arm's mean moves "
+            "with whom it is given to, and no sequence holds for it; take safebandit trial weighted, or export the "
+            "units for a model of your own"
         )
     place = read_control(units, control)
     if planned is None and kind == "mixture" and units.planned is not None:

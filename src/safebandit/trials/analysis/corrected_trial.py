@@ -28,6 +28,8 @@ def correct_trial(source: Any, name: str | None, units: AnalysedUnits, **options
         )
     if state.settings.context or state.settings.features:
         raise TrialError("a correction simulates units without a context and arms without features; leave it out")
+    if state.settings.factors:
+        raise TrialError("a correction simulates a trial without strata; leave it out, and go by the sequences")
     known = ~np.isnan(units.outcomes)
     if not np.isin(units.outcomes[known], (0.0, 1.0)).all():
         raise TrialError("a correction simulates bits, and outcomes between 0 and 1 were told; leave it out")

@@ -14,7 +14,7 @@ what the data say of its decisions where the trial has been.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -175,7 +175,7 @@ def ask_other(name: str, events: Iterable[Event], policy: Any, arms: Sequence[st
         if state is None:
             state = TrialState(name, Settings.from_dict(content["settings"]))
         if event.kind == "asked":
-            found[content["unit"]] = _ask(state, places, content.get("context"))
+            found[content["unit"]] = _ask(state, places, content)
         state.do(event.number, event.kind, content, store)
     kept = [found[unit.id] for unit in sorted(store.units(), key=lambda unit: unit.round) if unit.voided_at is None]
     chances, risky, estimated, held = zip(*kept, strict=True)
@@ -194,12 +194,18 @@ def _by_other(settings: Settings, policy: Any) -> Settings:
     return replace(settings, policy=text).checked() if settings.design is None else settings.amended(policy=text)
 
 
-def _ask(state: TrialState, places: dict[str, int], context: Any) -> tuple[Numbers, NDArray[np.bool_], bool, float]:
-    allocator = state.allocator
+def _ask(
+    state: TrialState, places: dict[str, int], asked: Mapping[str, Any]
+) -> tuple[Numbers, NDArray[np.bool_], bool, float]:  # fmt: skip
+    """What the policy in force gives a unit that asks as this one was `asked` for."""
+    context = asked.get("context")
+    stratum = state.settings.read_stratum("a unit", asked.get("stratum"))
+    allocator = state.decider(stratum)
     own = [places[arm] for arm in allocator.arms]
     chances, risky = np.zeros(len(places)), np.zeros(len(places), bool)
     seen_with = state.settings.scaled(() if context is None else state.settings.read_context("a unit", context))
-    told = allocator.chances(state.round, state.decisions + 1, context=seen_with)
+    with allocator.only(asked.get("eligible")):
+        told = allocator.chances(state.clock(stratum), state.decisions + 1, context=seen_with)
     chances[own] = [chance if chance > NEGLIGIBLE else 0.0 for chance in told.arms]
     seen = allocator.memory.quantities[0, :, 1:]
     risky[own] = ((seen["plays"] > 0) & (seen["mean"] > np.array(allocator.limits))).any(axis=1)

@@ -7,13 +7,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safebandit.core.arms import Counts, Numbers
-from safebandit.core.policies import policy_from_text
 from safebandit.errors import TrialError, suggest
 from safebandit.names import find_name
 from safebandit.problems.cells import are_missing, read_numbers
@@ -25,9 +24,10 @@ from safebandit.trials.events import Event
 from safebandit.trials.reading import check_lost
 from safebandit.trials.recounting import HARM
 from safebandit.trials.settings import Settings
+from safebandit.trials.strata import AnyStratum, stratum_names
 from safebandit.trials.texts import from_cell
 from safebandit.trials.trial import Trial
-from safebandit.trials.units import UnitTable, as_table
+from safebandit.trials.units import UnitTable, as_table, of_stratum
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,9 @@ class AnalysedUnits:
 
     `chances` has the recorded chance of every arm for every unit, NaN where none was recorded, and `exact` whether
     they are exact, or integrated, not estimated by draws. `unseen` (a column for each risk) says which risks nobody
-    saw, of units that were given up, and `by_context` whether the policy gives arms by the unit's context.
+    saw, of units that were given up, and `by_context` whether the policy gives arms by the unit's context, or one did
+    before an amendment. `stratum` names the one stratum that these units are of, if they are of one, and `strata` all
+    that are pooled otherwise; `masked` is how many units asked with only some arms eligible.
     """
 
     name: str
@@ -70,6 +72,9 @@ class AnalysedUnits:
     in_order: bool = True
     unseen: Flags | None = None
     by_context: bool = False
+    stratum: str = ""
+    strata: tuple[str, ...] = ()
+    masked: int = 0
 
     @property
     def size(self) -> int:
@@ -82,8 +87,11 @@ class AnalysedUnits:
         return np.column_stack([self.reward, self.risk])
 
 
-def read_units(source: Any, name: str | None = None, *, chances: bool = True, **said: Any) -> AnalysedUnits:
-    """The units of a `Trial`, of a trial of this name in a record (a `Ledger`), or of a table of units.
+def read_units(
+    source: Any, name: str | None = None, *, chances: bool = True, stratum: AnyStratum | None = None, **said: Any
+) -> AnalysedUnits:
+    """The units of a `Trial`, of a trial of this name in a record (a `Ledger`), or of a table of units; of one
+    `stratum`, or of all.
 
     A table is a file as `safebandit trial export` writes it (.csv, .parquet) or a pandas one; it does not say `alpha`,
     `control` and `lost`.
@@ -92,12 +100,14 @@ def read_units(source: Any, name: str | None = None, *, chances: bool = True, **
         return source
     if isinstance(source, Trial):
         _none_said(said, "a trial")
-        return from_trial(source, chances=chances)
+        return from_trial(source, chances=chances, stratum=stratum)
     if name is not None or hasattr(source, "reading"):
         _none_said(said, "a record")
         if name is None:
             raise TrialError("a record holds several trials; give the name of one")
-        return from_record(source, name, chances=chances)
+        return from_record(source, name, chances=chances, stratum=stratum)
+    if stratum is not None:
+        raise TrialError(f"a stratum is that of a trial, got {stratum!r} for a table of units; give its rows alone")
     return from_csv(source, **said)
 
 
@@ -107,11 +117,13 @@ def _none_said(said: dict[str, Any], what: str) -> None:
         raise TrialError(f"{what} says its own {given[0]}; leave it out")
 
 
-def from_trial(trial: Trial, *, chances: bool = True) -> AnalysedUnits:
+def from_trial(trial: Trial, *, chances: bool = True, stratum: AnyStratum | None = None) -> AnalysedUnits:
     """The units of a trial in this process; without `chances` none are read from its log."""
     units, log = list(trial._store.units()), trial._store.log
-    asked = (log[unit.asked_at - 1] for unit in units if unit.voided_at is None)
-    return _from_table(trial.name, trial.settings, as_table(units), asked if chances else None)
+    whole = Whole(trial.settings, _ever_by_context(log), trial._engine.state.masked)
+    part = whole.stratum(stratum)
+    asked = (log[unit.asked_at - 1] for unit in units if unit.voided_at is None and part in ("", unit.stratum))
+    return _from_table(trial.name, whole, as_table(units), asked if chances else None, part)
 
 
 def from_past(record: Ledger, name: str, *, delay: int) -> AnalysedUnits:
@@ -119,15 +131,23 @@ def from_past(record: Ledger, name: str, *, delay: int) -> AnalysedUnits:
     trial that has ended, as they are.
     """
     from safebandit.trials.record.past import units_before
+    from safebandit.trials.record.store import read_log
 
     now, past, _ = units_before(record, name, delay=delay)
     if now.status in ENDED:
         return from_record(record, name, chances=False)
-    return _from_table(name, now.settings, as_table(past.units()), None)
+    with record.reading() as connection:
+        whole = Whole(now.settings, _ever_by_context(read_log(connection, name, kinds=VERSIONS)), now.masked)
+    return _from_table(name, whole, as_table(past.units()), None, "")
 
 
 def from_record(
-    record: Ledger, name: str, *, chances: bool = True, connection: sa.Connection | None = None
+    record: Ledger,
+    name: str,
+    *,
+    chances: bool = True,
+    stratum: AnyStratum | None = None,
+    connection: sa.Connection | None = None,
 ) -> AnalysedUnits:
     """The units of a trial in a record; without `chances` none are read from its log. With a `connection` they are read
     as they are there, beside what else is.
@@ -138,17 +158,40 @@ def from_record(
     with there as reading:
         row, ahead = trial_row(reading, name), read_ahead(reading, name)
         with as_written(f'the state of trial "{name}"'):
-            settings = Settings.from_dict(json.loads(row.state)["settings"])
-        asked = None
+            state = json.loads(row.state)
+            settings = Settings.from_dict(state["settings"])
+        versions = list(read_log(reading, name, kinds=VERSIONS))
+        whole, asked = Whole(settings, _ever_by_context(versions), state.get("masked", 0)), None
+        part = whole.stratum(stratum)
         if chances:
-            counted = {ahead.table.rounds[row] for row in np.flatnonzero(ahead.table.arms >= 0)}
+            mine = (ahead.table.arms >= 0) & ((ahead.table.strata == part) | (part == ""))
+            counted = {ahead.table.rounds[row] for row in np.flatnonzero(mine)}
             decided = (event for event in read_log(reading, name) if event.kind == "asked")
             asked = [event for event in decided if event.content["round"] in counted]
-    return _from_table(name, settings, ahead.table, asked)
+    return _from_table(name, whole, ahead.table, asked, part)
 
 
-def _from_table(name: str, settings: Settings, table: UnitTable, asked: Iterable[Event] | None) -> AnalysedUnits:
-    """The units of a trial; `asked` are the events in which those that count were given their arms, in order."""
+class Whole(NamedTuple):
+    """What is known of a trial besides its units: its settings now, whether arms were ever given by the unit's context,
+    and how many units asked with only some arms eligible.
+    """
+
+    settings: Settings
+    by_context: bool
+    masked: int
+
+    def stratum(self, stratum: AnyStratum | None) -> str:
+        """The name of the stratum that is asked about; nothing where all are."""
+        return "" if stratum is None else self.settings.read_stratum("an analysis", stratum)
+
+
+def _from_table(
+    name: str, whole: Whole, table: UnitTable, asked: Iterable[Event] | None, stratum: str
+) -> AnalysedUnits:  # fmt: skip
+    """The units of a trial, or of one stratum; `asked` are the events in which those that count were given their arms,
+    in order.
+    """
+    settings, table = whole.settings, of_stratum(table, stratum) if stratum else table
     order = np.argsort(table.rounds, kind="stable")
     order = order[table.arms[order] >= 0]
     places = np.array([settings.arms.index(arm) for arm in table.names], np.int64)
@@ -168,15 +211,22 @@ def _from_table(name: str, settings: Settings, table: UnitTable, asked: Iterable
         chances, exact = _read_chances(asked, settings.arms, len(order))
     design = settings.design
     return AnalysedUnits(
-        name, settings.arms, settings.risks, settings.limits, None if design is None else design.control,
+        name, settings.arms, settings.risks, settings.limits, settings.control_arm,
         settings.rewarded, places[table.arms[order]], values[:, 0], values[:, 1:], told, given_up, chances, exact,
         settings.lost, None if design is None else design.units,
-        unseen=counted[:, 1:], by_context=_by_context(settings),
+        unseen=counted[:, 1:], by_context=whole.by_context, stratum=stratum,
+        strata=() if stratum else tuple(stratum_names(settings.factors)), masked=whole.masked,
     )  # fmt: skip
 
 
-def _by_context(settings: Settings) -> bool:
-    return bool(settings.context) and bool(getattr(policy_from_text(settings.policy), "by_features", False))
+# The events that have settings.
+VERSIONS = ("created", "amended")
+
+
+def _ever_by_context(events: Iterable[Event]) -> bool:
+    """Whether what was decided ever depended on the unit's context, under these settings or others before."""
+    versions = (Settings.from_dict(event.content["settings"]) for event in events if event.kind in VERSIONS)
+    return any(settings.goes_by_context for settings in versions)
 
 
 def _no_chances(units: int, arms: int) -> tuple[Numbers, Flags]:

@@ -112,11 +112,29 @@ def assumptions(
             else "all pairs of means that the product of both arms' Beta(1, 1) mixtures does not refute"
         )
         yield f"Intervals of differences are {how}."
+    yield from _pooled(units)
     yield from _missing(units, estimates)
     if any(math.isnan(limit) for limit in units.limits):
         yield "No alpha is known, so nothing is said of risks against it; say alpha."
     else:
         yield "Limits of risks are those in force now, as if they had been so from the start."
+
+
+def _pooled(units: AnalysedUnits) -> Iterator[str]:
+    """What is assumed where units are told apart, or were not given every arm, and are taken together."""
+    if units.stratum:
+        yield f"These are the units of the stratum {units.stratum} alone; other strata say nothing here."
+    if units.strata:
+        yield (
+            f"{len(units.strata)} strata are pooled: that holds if an arm's mean is the same in all of them. In each, "
+            "arms were given by its own outcomes: where means differ, an arm's pooled mean, and its difference from "
+            "another arm's, depend on who was given it; then analyse each stratum."
+        )
+    if units.masked:
+        yield (
+            f"{_count(units.masked, 'unit')} asked with only some arms eligible: an arm's mean is that of the units "
+            "that could be given it, and arms are compared as if eligibility said nothing of outcomes."
+        )
 
 
 def _missing(units: AnalysedUnits, estimates: Sequence[Estimate]) -> Iterator[str]:

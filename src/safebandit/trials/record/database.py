@@ -21,7 +21,7 @@ from safebandit.trials.record.sqlite_file import is_read_only, open_file
 # Connections of a process to PostgreSQL, unless told: a file needs no limit.
 POOL = 15
 # The migration that this code needs.
-REVISION = "0007"
+REVISION = "0008"
 
 # A trial's name with that of its project before it.
 NAME_LENGTH = 100
@@ -70,6 +70,7 @@ units = sa.Table(
     sa.Column("pending", sa.Boolean, nullable=False),
     sa.Column("voided_at", sa.BigInteger),
     sa.Column("context", sa.Text),
+    sa.Column("stratum", sa.Text),
     sa.UniqueConstraint("trial", "round", name="one_unit_per_round"),
 )
 sa.Index(

@@ -43,6 +43,7 @@ from safebandit.trials.record.store import (
 from safebandit.trials.record.transaction import Transaction
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
+from safebandit.trials.strata import AnyStratum
 from safebandit.trials.units import Unit
 
 # Trials whose state is kept in memory.
@@ -118,11 +119,20 @@ class Ledger:
             return transaction.create(name, settings, actor=actor or local_actor())
 
     def ask(
-        self, name: str, unit: str | int, *, context: AnyContext | None = None, actor: str | None = None
+        self,
+        name: str,
+        unit: str | int,
+        *,
+        context: AnyContext | None = None,
+        eligible: Sequence[str] | None = None,
+        stratum: AnyStratum | None = None,
+        actor: str | None = None,
     ) -> Allocation:
         """Give a unit its arm; the one that it has already, if it has one."""
         with self.writing() as transaction:
-            return transaction.trial(name).ask(unit, context=context, actor=actor or local_actor())
+            return transaction.trial(name).ask(
+                unit, context=context, eligible=eligible, stratum=stratum, actor=actor or local_actor()
+            )  # fmt: skip
 
     def tell(
         self, name: str, unit: str | int, *, reward: Any = None, risk: AnyRisk | None = None, actor: str | None = None
@@ -198,7 +208,7 @@ class Ledger:
             return transaction.trial(name).refuse(number, reason=reason, person=person, actor=actor or local_actor())
 
     def set_status(self, name: str, change: str, *, reason: str, actor: str | None = None) -> Receipt:
-        """`pause`, `resume` or `close` a trial."""
+        """`pause`, `resume` or `close` a trial; `route` all units to its control, or `unroute` them."""
         with self.writing() as transaction:
             return transaction.trial(name).set_status(change, reason=reason, actor=actor or local_actor())
 

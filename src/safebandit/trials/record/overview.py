@@ -5,8 +5,9 @@ and why, what theory expects; never which arm the next unit gets.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,16 +15,19 @@ from safebandit.core.arms import Numbers
 from safebandit.core.conduct import FREE
 from safebandit.core.policies import Decision
 from safebandit.errors import InstanceError
+from safebandit.trials.allocator import Allocator
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import AnyContext
 from safebandit.trials.design_words import FLAT
 from safebandit.trials.drafts import ENDED
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.explanation import gate_words
 from safebandit.trials.progress import progress
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.past import state_before
 from safebandit.trials.state import TrialState
+from safebandit.trials.strata import AnyStratum, stratum_names, written
 
 if TYPE_CHECKING:
     from safebandit.problems.theory import Bounds
@@ -35,6 +39,7 @@ HALVINGS = 20
 NOT_TOLD = "not told: one is 1, that of the next arm"
 NO_NEXT = "the trial has stopped: no arm comes next"
 BY_CONTEXT = "depends on the unit's context"
+BY_STRATUM = "depends on the unit's stratum"
 # Theory speaks of rounds from here on.
 FIRST_HORIZON = 3
 
@@ -64,6 +69,18 @@ class ArmOverview:
 
 
 @dataclass(frozen=True)
+class StratumOverview:
+    """One stratum: its units, why it gives no arm now, if it does not, and of every arm the plays, the means of what is
+    known, and whether it is permissible and why.
+    """
+
+    stratum: str
+    units: int
+    holding: str | None
+    arms: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
 class Expectation:
     """What theory expects after `horizon` units if the means were as they look now.
 
@@ -84,7 +101,7 @@ class Overview:
     outcomes; where what is decided depends on the unit's context (`by_context`), they say that of the last unit that
     asked. Units that were voided are none of `units`; `voided` is how many there were. Of a trial by a design,
     `progress` says how far it is, and `stopped` and `selected` what it came to. `intervals` says what those of the arms
-    are.
+    are. `routed` says since when every unit is given the `control`, and `paused_by` which rule paused the trial.
     """
 
     name: str
@@ -116,6 +133,12 @@ class Overview:
     context: list[str] = field(default_factory=list)
     features: dict[str, list[float]] | None = None
     by_context: bool = False
+    control: str | None = None
+    control_floor: float = 0.0
+    routed: dict[str, Any] | None = None
+    paused_by: dict[str, Any] | None = None
+    factors: dict[str, list[str]] = field(default_factory=dict)
+    strata: list[StratumOverview] = field(default_factory=list)
 
     @property
     def rounds(self) -> int:
@@ -127,13 +150,25 @@ class Overview:
         return asdict(self)
 
 
-def overview(ledger: Ledger, name: str, *, delay: int = 0, context: AnyContext | None = None) -> Overview:
+def overview(
+    ledger: Ledger,
+    name: str,
+    *,
+    delay: int = 0,
+    context: AnyContext | None = None,
+    eligible: Sequence[str] | None = None,
+    stratum: AnyStratum | None = None,
+) -> Overview:
     """What can be said of a trial now; with a `delay`, of its sums as they were at least so many units ago; with a
-    `context`, of a unit that would ask with it.
+    `context`, a `stratum` or `eligible` arms, of a unit that would ask with these.
     """
     state = ledger.state(name)
     plays = ledger.plays(name)
-    now = _overview(ledger, state, plays, context)
+    settings = state.settings
+    seen = settings.scaled(() if context is None else settings.read_context("an explanation", context))
+    mask = settings.read_eligible("an explanation", eligible)
+    part = "" if stratum is None else settings.read_stratum("an explanation", stratum)
+    now = _overview(ledger, state, plays, Supposed(seen, mask, part))
     # Of a trial that has stopped no arm comes next that sums could tell.
     if delay == 0 or state.status in ENDED:
         return now
@@ -146,16 +181,27 @@ def overview(ledger: Ledger, name: str, *, delay: int = 0, context: AnyContext |
     return replace(then, holding=why, waiting=now.waiting, progress=so_far)
 
 
+class Supposed(NamedTuple):
+    """What a unit that might ask would ask with: its context as the policy sees it, the arms that it may be given, and
+    its stratum.
+    """
+
+    context: Numbers | None = None
+    eligible: Mask = None
+    stratum: str = ""
+
+
 def _overview(
-    ledger: Ledger, state: TrialState, plays: dict[str, int], context: AnyContext | None = None
+    ledger: Ledger, state: TrialState, plays: dict[str, int], supposed: Supposed | None = None
 ) -> Overview:  # fmt: skip
     name = state.name
     settings, allocator = state.settings, state.allocator
-    supposed = settings.scaled(() if context is None else settings.read_context("an explanation", context))
-    decision, shares, how = _judged(state, supposed)
+    asked = supposed or Supposed()
+    decision, shares, how = _judged(state, asked)
     prior = FLAT if settings.design is None else settings.design.prior
     intervals = credible_intervals(allocator.memory.quantities[0], prior)
-    arms = [_arm(state, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
+    with state.decider(asked.stratum).only(asked.eligible):
+        arms = [_arm(state, asked, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
     why = None if state.stands_at is None else ledger.event(name, state.stands_at).content["why"]
     stands = why if state.status == "open" else None
     return Overview(
@@ -174,6 +220,12 @@ def _overview(
         context=list(settings.context),
         features=dict(zip(settings.arms, map(list, settings.features), strict=True)) if settings.features else None,
         by_context=allocator.context_size > 0,
+        control=settings.control_arm,
+        control_floor=settings.floor_of_control,
+        routed=state.routed,
+        paused_by=state.paused_by,
+        factors=written(settings.factors),
+        strata=[_stratum(ledger, state, each) for each in stratum_names(settings.factors)],
         units=state.units,
         voided=sum(state.voided.values()),
         pending=state.waiting,
@@ -191,16 +243,35 @@ def _overview(
     )
 
 
+def _stratum(ledger: Ledger, state: TrialState, stratum: str) -> StratumOverview:
+    allocator, stands_at = state.decider(stratum), state.stands_for((), None, stratum)
+    decision = None if allocator.context_size else _judged(state, Supposed(stratum=stratum))[0]
+    arms = []
+    for k, arm in enumerate(allocator.arms):
+        reward, *risks = allocator.memory.quantities[0, k]
+        arms.append({
+            "arm": arm, "plays": int(allocator.memory.arms["asked"][0, k]), "mean_reward": _mean(reward),
+            "mean_risk": [_mean(risk) for risk in risks],
+            "permissible": None if decision is None else bool(decision.permissible[k]),
+            "why": _why(allocator, k, decision, BY_CONTEXT),
+        })  # fmt: skip
+    why = None if stands_at is None else ledger.event(state.name, stands_at).content["why"]
+    return StratumOverview(stratum, allocator.course["given"], why, arms)
+
+
 def _judged(
-    state: TrialState, context: Numbers | None
+    state: TrialState, supposed: Supposed
 ) -> tuple[Decision | None, tuple[float | None, ...], str]:  # fmt: skip
     """What the policy says of every arm, the chances as far as they are told, and how those are known."""
-    allocator = state.allocator
+    allocator, clock, context = state.decider(supposed.stratum), state.clock(supposed.stratum), supposed.context
     nothing: tuple[float | None, ...] = (None,) * len(allocator.arms)
+    if state.settings.factors and not supposed.stratum:
+        return None, nothing, BY_STRATUM
     if allocator.context_size and context is None:
         return None, nothing, BY_CONTEXT
-    chances = allocator.chances(state.round, state.decisions + 1, context=context)
-    decision = allocator.judge(state.round, aside=state.decisions + 1, context=context)
+    with allocator.only(supposed.eligible):
+        chances = allocator.chances(clock, state.decisions + 1, context=context)
+        decision = allocator.judge(clock, aside=state.decisions + 1, context=context)
     if state.stop is not None:
         return decision, nothing, NO_NEXT
     told = 1.0 not in chances.arms
@@ -209,6 +280,7 @@ def _judged(
 
 def _arm(
     state: TrialState,
+    asked: Supposed,
     arm: str,
     plays: int,
     decision: Decision | None,
@@ -221,6 +293,7 @@ def _arm(
         return ArmOverview(arm, False, plays, 0, None, None, nothing, nothing, nothing, False, None, "withdrawn")
     k = allocator.arms.index(arm)
     active = arm not in state.settings.withdrawn
+    unknown = BY_STRATUM if state.settings.factors and not asked.stratum else BY_CONTEXT
     seen = allocator.memory.quantities[0, k]
     reward, risks = seen[0], seen[1:]
     return ArmOverview(
@@ -235,15 +308,15 @@ def _arm(
         nothing if decision is None else [None if math.isnan(bound) else float(bound) for bound in decision.bounds[k]],
         None if decision is None else bool(decision.permissible[k]),
         shares[k],
-        _why(state, k, decision) if active else "withdrawn",
+        _why(state.decider(asked.stratum), k, decision, unknown) if active else "withdrawn",
     )
 
 
-def _why(state: TrialState, k: int, decision: Decision | None) -> str:
-    allocator = state.allocator
+def _why(allocator: Allocator, k: int, decision: Decision | None, unknown: str) -> str:
+    """Whether an arm may be given, and why; where there is no decision, that it is `unknown` before a unit asks."""
     bar = allocator.bars()[k]
     if decision is None:
-        return BY_CONTEXT if bar == FREE else f"{BY_CONTEXT}; {BARS[bar]}"
+        return unknown if bar == FREE else f"{unknown}; {BARS[bar]}"
     return gate_words(allocator.policy, k, decision, allocator.limits, allocator.risks, bar=bar)
 
 
@@ -284,6 +357,7 @@ def _expected(state: TrialState, arms: list[ArmOverview]) -> list[Expectation]:
     # Theory speaks of one best arm for all units.
     if (
         state.allocator.context_size
+        or state.settings.factors
         or state.units < FIRST_HORIZON
         or any(arm.mean_reward is None or None in arm.mean_risk for arm in seen)
     ):

@@ -32,6 +32,11 @@ def state_before(ledger: Ledger, name: str, *, delay: int) -> tuple[TrialState, 
     shown, number = units_shown(now.round - 1, delay), last.number
     then = TrialState(name, now.settings)
     then.dropped = {arm: at for arm, at in now.dropped.items() if at <= number}
+    for guard in ("routed", "paused_by"):
+        since = getattr(now, guard)
+        setattr(then, guard, since if since is not None and since["event"] <= number else None)
+    then.rounds = dict(Counter(unit.stratum for unit in past.units() if unit.stratum))
+    then.asked_in, then.cohorts = dict(then.rounds), dict(now.cohorts)
     then.count(past)
     then.version, then.status, then.number, then.hash, then.time = now.version, now.status, number, last.hash, last.time
     then.decisions = shown

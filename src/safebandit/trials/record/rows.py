@@ -97,7 +97,7 @@ def as_row(trial: str, unit: Unit) -> tuple[Any, ...]:
     outcome, told_at = canonical(unit.outcome), canonical(unit.told_at)
     given = (trial, unit.id, unit.arm, unit.round, unit.play, unit.asked_at)
     context = canonical(unit.context) if unit.context else None
-    return (*given, outcome, told_at, unit.lost_at, unit.pending, unit.voided_at, context)
+    return (*given, outcome, told_at, unit.lost_at, unit.pending, unit.voided_at, context, unit.stratum or None)
 
 
 # In the order of the statement that changes a unit.

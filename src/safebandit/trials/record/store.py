@@ -193,13 +193,14 @@ def read_ahead(connection: sa.Connection, name: str, known: Ahead | None = None)
         raise DamagedError(f'units of "{name}" are not kept as they were written; verify the trial') from None
 
 
-_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context")
+_COLUMNS = ("id", "arm", "play", "round", "outcome", "told_at", "lost_at", "voided_at", "context", "stratum")
 _LISTS = ("outcome", "told_at", "context")
 
 
-def read_log(connection: sa.Connection, name: str) -> Iterator[Event]:
-    """A trial's whole log, page by page: a long one need not fit in memory."""
+def read_log(connection: sa.Connection, name: str, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
+    """A trial's whole log, or the events of some kinds, page by page: a long one need not fit in memory."""
     after = sa.select(events).where(events.c.trial == name, events.c.number > sa.bindparam("last"))
+    after = after.where(events.c.kind.in_(kinds)) if kinds else after
     wanted, last = after.order_by(events.c.number).limit(rows.PAGE), 0
     while page := [Event(*row) for row in connection.execute(wanted, {"last": last})]:
         yield from page
@@ -237,7 +238,7 @@ def _read_unit(row: Any) -> Unit:
         outcome, told_at = _read_list(row.outcome), _read_list(row.told_at)
         context = [] if row.context is None else _read_list(row.context)
         kept_at = (row.round, row.play, row.asked_at)
-        unit = Unit(row.id, row.arm, *kept_at, outcome, told_at, row.lost_at, row.voided_at, context)
+        unit = Unit(row.id, row.arm, *kept_at, outcome, told_at, row.lost_at, row.voided_at, context, row.stratum or "")
         whole = len(outcome) == len(told_at) and unit.pending == bool(row.pending) and row.context != "[]"
     except (TypeError, ValueError, RecursionError):
         whole = False

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import sqlalchemy as sa
 
 from safebandit.errors import DamagedError, RecordError
+from safebandit.trials.checkpoint import go_on_from, write_checkpoint
+from safebandit.trials.events import NOTHING, Event
 from safebandit.trials.record.database import units as units_table
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.registry import trial_problem, verify_registry
@@ -24,16 +29,24 @@ def verify(
     expected: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     alone: bool = True,
+    checkpoint: Path | None = None,
 ) -> Verification:
     """Recompute a trial from its first event on. `expected` is the hash of some event, as noted elsewhere.
 
-    Without `alone`, what all trials share is left to `verify_database`.
+    Without `alone`, what all trials share is left to `verify_database`. A `checkpoint` is a file: if it is there, the
+    trial is recomputed from where it ends, and before that only its hashes; where all holds, it is written anew.
     """
     with ledger.reading() as connection:
         row = trial_row(connection, name)
         replay = Replay(name, expected=expected)
         after = None if progress is None else lambda number: progress(number, row.number)
-        found = replay.verify(read_log(connection, name), after=after)
+        log = read_log(connection, name)
+        if checkpoint is not None and checkpoint.exists():
+            go_on_from(replay, read_text(checkpoint))
+            broken = _passed_over(replay, log, after)
+            if broken is not None:
+                return Verification(name, 0, 0, 0, NOTHING, *broken)
+        found = replay.verify(log, after=after)
         if found.holds:
             problem = (
                 replay.end_problem(row._mapping)
@@ -41,7 +54,28 @@ def verify(
                 or trial_problem(connection, name)
             )
             found = found if problem is None else found._replace(failed=found.events, problem=problem)
-        return _with_database(connection, found) if alone else found
+        found = _with_database(connection, found) if alone else found
+    if checkpoint is not None and found.holds:
+        replace_file(checkpoint, write_checkpoint(replay))
+    return found
+
+
+def _passed_over(
+    replay: Replay, log: Iterator[Event], after: Callable[[int], None] | None
+) -> tuple[int, str] | None:  # fmt: skip
+    """The first event that fails, and how, of those that a checkpoint stands for."""
+    previous, number = NOTHING, 0
+    for event in itertools.islice(log, replay.number):
+        number += 1
+        problem = replay.pass_over(event, number, previous)
+        if problem is not None:
+            return number, f"event {number} {problem}"
+        previous = event.hash
+        if after is not None:
+            after(number)
+    if (number, previous) != (replay.number, replay.hash):
+        return number, f"event {replay.number} is not the one that the checkpoint ends with: this is another log"
+    return None
 
 
 def verify_database(ledger: Ledger, *, expected: str | None = None) -> Verification:
@@ -62,6 +96,24 @@ def _with_database(connection: sa.Connection, found: Verification) -> Verificati
     return found._replace(
         failed=found.events, problem=f"the trigger {missing}, which keeps a log from being changed, is not there"
     )
+
+
+def read_text(path: Path) -> str:
+    """What a checkpoint's file says."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise RecordError(f'the checkpoint "{path}" cannot be read: {problem}; verify without it') from None
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a checkpoint, whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    except OSError as problem:
+        raise RecordError(f'the checkpoint "{path}" cannot be written: {problem.strerror}; name another file') from None
 
 
 def _units_problem(kept: DatabaseStore, replayed: MemoryStore) -> str | None:

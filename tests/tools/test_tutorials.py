@@ -1,0 +1,31 @@
+"""The tutorials run, and show what is written in them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def script():
+    specification = importlib.util.spec_from_file_location("run_tutorials", ROOT / "tools" / "run_tutorials.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_there_are_five():
+    assert len(NOTEBOOKS) == 5
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_tutorial_shows_what_is_written_in_it(script, path):
+    written = nbformat.read(path, as_version=4)
+    assert any(script.shown(written))
+    assert script.shown(script.run(path)) == script.shown(written)
