@@ -18,7 +18,7 @@ from safebandit.core.kernels import Costs, Told, Trials, empty_trials, kernels_f
 from safebandit.core.laws import draw
 from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, player_for, search_for
-from safebandit.core.searches.bounds import exceeds, line, near
+from safebandit.core.searches.bounds import clock, exceeds, line, near
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import STATE, trial_streams
 
@@ -293,7 +293,7 @@ def _bounds(index, memory, t, bar, before):
     value = upper(index, seen, t, state.stream)
     return (
         value,
-        exceeds(index, seen, t, bar, state.stream),
+        exceeds(index, seen, clock(index, t), bar, state.stream),
         near(index, seen, t, before, state.stream),
         line(index, seen, t, value, state.stream),
     )

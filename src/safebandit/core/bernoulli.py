@@ -141,13 +141,13 @@ def kl_exceeds(p: float, n: float, budget: float, bar: float) -> bool:
         return True
     width = bar * (1.0 - bar)
     gap = bar - p
-    if gap < 0.25 * width:
-        x, y = gap * bar / width, gap * (1.0 - bar) / width
-        first = bar * y * y * (0.5 + y / 6.0) + (1.0 - bar) * x * x * (0.5 - x / 6.0)
-        rest = bar * y * y * y * y / 6.0 + (1.0 - bar) * x * x * x * x / 12.0
-        if n * (first + rest) < budget:
+    if gap < 0.25 * width and width > 1e-60:
+        # The terms times 6 width^3, which must not underflow: a division would take longer than all else here.
+        part, spent = n * gap * gap, 6.0 * width * width * width * budget
+        first = width * (3.0 * width + gap * (1.0 - 2.0 * bar))
+        if part * (first + gap * gap) < spent:
             return True
-        if n * first >= budget:
+        if part * first >= spent:
             return False
     return n * divergence(p, bar) < budget
 
@@ -265,12 +265,11 @@ def next_tail(
         # Further below p than before.
         return 1.0, 0.0
     if mass > TINY:
-        if risk == 0:
-            tail += mass * s * (1.0 - p) / (n - s + 1.0)
-            mass *= (1.0 - p) * (n + 1.0) / (n + 1.0 - s)
-        else:
-            tail -= (1.0 - p) * mass
-            mass *= p * (n + 1.0) / (s + 1.0)
+        # Written without branches: the processor cannot guess them.
+        share, ways = p if risk else 1.0 - p, s + 1.0 if risk else n - s + 1.0
+        more, less = mass * s * (1.0 - p) / ways, (1.0 - p) * mass
+        tail += -less if risk else more
+        mass *= share * (n + 1.0) / ways
     s += risk
     n += 1
     if mass > TINY and tail >= refresh_below and n % TAIL_REFRESH_EVERY != 0:

@@ -76,10 +76,14 @@ def _answer(address: Any, state: State, question: int, k: int, j: int, bit: int,
 class _Addresses(NamedTuple):
     function: int
     value: int
+    learns: bool
+    learns_pairs: bool
 
 
 class Called(_Addresses):
-    """A policy for code that is compiled once for all: where its function and its value are in this process."""
+    """A policy for code that is compiled once for all: where its function and its value are in this process, and
+    whether it changes anything after an outcome, or after a pair of them: else it is not called for that.
+    """
 
     kept: Any
 
@@ -93,7 +97,7 @@ def called(policy: Any) -> Called:
     _, size = introduce(policy, np.zeros(0, np.int64))
     value = np.zeros(size // 8 + 1, np.int64)
     function, _ = introduce(policy, value)
-    found = Called(function, value.ctypes.data)
+    found = Called(function, value.ctypes.data, learned.answered_by(policy), learned_pair.answered_by(policy))
     found.kept = policy, value
     return found
 
@@ -179,12 +183,14 @@ def _decide(policy: Called, state: State, t: int) -> tuple[int, bool]:
 
 @learned.register(Called)
 def _learned(policy: Called, state: State, k: int, j: int, value: float, bit: int) -> None:
-    _ask(policy.function, policy.value, state, LEARNED, k, j, bit, value)
+    if policy.learns:
+        _ask(policy.function, policy.value, state, LEARNED, k, j, bit, value)
 
 
 @learned_pair.register(Called)
 def _learned_pair(policy: Called, state: State, k: int, j: int, reward: int, risk: int) -> None:
-    _ask(policy.function, policy.value, state, LEARNED_PAIR, k, j, reward, float(risk))
+    if policy.learns_pairs:
+        _ask(policy.function, policy.value, state, LEARNED_PAIR, k, j, reward, float(risk))
 
 
 @looked.register(Called)

@@ -334,6 +334,10 @@ class GenericFunction(Generic[P, R]):
         """Whether `kind` itself, not a default, has a formula."""
         return kind in self.formulas
 
+    def answered_by(self, value: Any) -> bool:
+        """Whether a value's class, or one that it is derived from, has a formula: not the default for all."""
+        return self._formula(type(value), self.formulas) is not self.formulas.get(object)
+
     def _padded(self, formula: Callable[..., R]) -> Callable[..., R]:
         wanted = _arity(formula)
         if wanted == self.arity:

@@ -52,11 +52,15 @@ def imed_upper(index: IMED, seen: Seen, t: int, stream: Stream) -> float:
 def imed_cost(seen: Seen, largest: float, forgiven: float) -> float:
     """N d_<(mean||largest) + max(0, evidence - forgiven) + log N; minus infinity for an arm that was never played."""
     plays = seen.plays + seen.pending
-    if plays == 0:
-        return -math.inf
+    return -math.inf if plays == 0 else imed_evidence(seen, largest, forgiven) + math.log(plays)
+
+
+@inlined
+def imed_evidence(seen: Seen, largest: float, forgiven: float) -> float:
+    """The evidence against an arm: the cost without log N."""
     against = divergence_below(seen.mean, largest) if seen.plays > 0 else 0.0
     rest = seen.own[0] - forgiven
-    return plays * against + (rest if rest > 0.0 else 0.0) + math.log(plays)
+    return (seen.plays + seen.pending) * against + (rest if rest > 0.0 else 0.0)
 
 
 @inlined

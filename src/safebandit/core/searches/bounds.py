@@ -1,6 +1,6 @@
 """What a steady index may answer so that its search is fast; without answers of its own it is computed.
 
-Whether it exceeds a number, its value from one nearby, and a line over log t above it.
+What it makes of the round, whether it exceeds a number, its value from one nearby, and a line over log t above it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,14 @@ NEAR = 1e-5
 
 
 @generic
-def exceeds(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
-    """Whether U > bar, for an index that is `steady`."""
+def clock(index: object, t: int) -> float:
+    """What a steady index makes of the round, whatever the arm, so that it is made once: its budget, or t itself."""
+    raise NotImplementedError
+
+
+@generic
+def exceeds(index: object, seen: Seen, now: float, bar: float, stream: Stream) -> bool:
+    """Whether U > bar, for an index that is `steady`, in the round that its `clock` says."""
     raise NotImplementedError
 
 
@@ -47,9 +53,21 @@ def line(index: object, seen: Seen, t: int, u: float, stream: Stream) -> tuple[f
     raise NotImplementedError
 
 
+@clock.register(object)
+def _round_itself(index: object, t: int) -> float:
+    return float(t)
+
+
+@clock.register(KLUpper)
+@clock.register(JointUpper)
+@clock.register(EmpiricalUpper)
+def budget_of_round(index: KLUpper | JointUpper | EmpiricalUpper, t: int) -> float:
+    return budget(index.level, index.tail, t)
+
+
 @exceeds.register(object)
-def _upper_above_bar(index: object, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
-    return upper(index, seen, t, stream) > bar
+def _upper_above_bar(index: object, seen: Seen, now: float, bar: float, stream: Stream) -> bool:
+    return upper(index, seen, int(now), stream) > bar
 
 
 @near.register(object)
@@ -65,10 +83,10 @@ def _flat(index: object, seen: Seen, t: int, u: float, stream: Stream) -> tuple[
 
 
 @exceeds.register(KLUpper)
-def kl_upper_exceeds(index: KLUpper, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
+def kl_upper_exceeds(index: KLUpper, seen: Seen, now: float, bar: float, stream: Stream) -> bool:
     if seen.plays == 0 or bar >= 1.0:
         return bar < 1.0
-    return kl_exceeds(seen.mean, seen.plays, budget(index.level, index.tail, t), bar)
+    return kl_exceeds(seen.mean, seen.plays, now, bar)
 
 
 @near.register(KLUpper)
@@ -112,10 +130,10 @@ def _tangent(level: int, tail: float, seen: Seen, t: int, u: float) -> tuple[flo
 
 
 @exceeds.register(JointUpper)
-def joint_upper_exceeds(index: JointUpper, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
+def joint_upper_exceeds(index: JointUpper, seen: Seen, now: float, bar: float, stream: Stream) -> bool:
     if seen.plays == 0 or bar >= 1.0:
         return bar < 1.0
-    return kl_exceeds(seen.mean, seen.plays, budget(index.level, index.tail, t) - seen.own[0], bar)
+    return kl_exceeds(seen.mean, seen.plays, now - seen.own[0], bar)
 
 
 @near.register(JointUpper)
@@ -137,19 +155,19 @@ def joint_line(index: JointUpper, seen: Seen, t: int, u: float, stream: Stream) 
 
 
 @exceeds.register(BayesUpper)
-def bayes_upper_exceeds(index: BayesUpper, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
+def bayes_upper_exceeds(index: BayesUpper, seen: Seen, now: float, bar: float, stream: Stream) -> bool:
     if seen.plays == seen.ones or bar >= 1.0:
         return bar < 1.0
     failures, plays = bayes_failures(seen)
-    return binomial_tail(failures, plays, 1.0 - bar) > quantile_level(index.schedule, index.tail, plays, t)
+    return binomial_tail(failures, plays, 1.0 - bar) > quantile_level(index.schedule, index.tail, plays, int(now))
 
 
 @exceeds.register(EmpiricalUpper)
-def empirical_upper_exceeds(index: EmpiricalUpper, seen: Seen, t: int, bar: float, stream: Stream) -> bool:
+def empirical_upper_exceeds(index: EmpiricalUpper, seen: Seen, now: float, bar: float, stream: Stream) -> bool:
     """U > bar is N K_inf(P, bar) < gamma_t: no inversion is needed."""
     if seen.plays == 0 or bar >= 1.0:
         return bar < 1.0
-    spent = budget(index.level, index.tail, t) * known_share(seen)
+    spent = now * known_share(seen)
     against = evidence_above(seen.own, index.bins, seen.plays, 1.0 - seen.mean, 1.0 - bar)
     return seen.mean > bar or against < spent
 

@@ -29,16 +29,24 @@ def follow_gates(policy: Any, state: State, work: Any, notes: Any, t: int) -> bo
     `changed` is set of every arm that was asked: because it learnt, or because its gate may have opened.
     """
     t += policy.head_start
-    first, last = notes.played == 0, notes.played - 1
-    several = first or t >= notes.ask_at
-    if several:
-        notes.ask_at = NEVER
-    for k in range(0 if several else last, state.size if several else last + 1):
+    if notes.played == 0 or t >= notes.ask_at:
+        _ask_several(policy, state, work, notes, t)
+        return True
+    arm = at(work, notes.played - 1)
+    _ask(policy, state, arm, notes, notes.played - 1, t)
+    notes.ask_at = min(notes.ask_at, arm.ask_at)
+    return False
+
+
+@rare
+def _ask_several(policy: Any, state: State, work: Any, notes: Any, t: int) -> None:
+    """Ask the gate of the arm played last, and those that may have opened; at first all."""
+    notes.ask_at = NEVER
+    for k in range(state.size):
         arm = at(work, k)
-        if first or k == last or arm.ask_at <= t:
+        if notes.played == 0 or k == notes.played - 1 or arm.ask_at <= t:
             _ask(policy, state, arm, notes, k, t)
         notes.ask_at = min(notes.ask_at, arm.ask_at)
-    return several
 
 
 @piece

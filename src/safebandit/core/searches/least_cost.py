@@ -1,7 +1,8 @@
 """The least cost of IMED: every arm has a line over the largest mean m that its cost, convex in m, does not fall below.
 
 The last winner, then the arm of the lowest line, are tried against the lines of all others; where that does not
-decide, arms that can still win are compared by the definition, and their lines are drawn anew.
+decide, arms that can still win are compared by the definition, and their lines are drawn anew. An arm that wins is next
+tried against the line of its rival, and one number that all other lines stay below while m does not fall much.
 
 Costs have their sign changed here, as an index has: the highest line is the least cost.
 
@@ -15,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import REWARD, State, at, quantity
+from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.dispatch import inlined, rare
-from safebandit.core.indices.imed import forgiveness, imed_cost
+from safebandit.core.indices.imed import forgiveness, imed_cost, imed_evidence
 from safebandit.core.policies.choice import play_when_none
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS, follow_gates
 from safebandit.core.searches.interface import NEVER, NOTES, Notes, find
@@ -27,6 +28,9 @@ from safebandit.core.streams import uniform
 # Far above the rounding of a line, far below any difference in evidence that matters.
 MARGIN = 1e-6
 STEEPEST = 1e8
+# So much, over t, may the largest mean fall before what all lines stay below is sought anew.
+FALL = 4.0
+STANDING_FIELDS = [("bar", "f8"), ("lowest", "f8"), ("rival", "i8"), ("log_plays", "f8"), ("per_play", "f8")]
 
 
 class ByLeastCost(NamedTuple):
@@ -36,8 +40,10 @@ class ByLeastCost(NamedTuple):
 NOTES[ByLeastCost] = Notes(
     np.dtype([("reach", "f8"), ("slope", "f8"), ("cost", "f8"), *ARM_FIELDS]),
     # The round up to which all lines hold; the largest mean of an open arm, whose it is, and a number that no other
-    # mean exceeds.
-    np.dtype([("largest", "f8"), ("top", "i8"), ("second", "f8"), *TRIAL_FIELDS, ("until", "i8")]),
+    # mean exceeds; a number that no line exceeds while the largest mean is at least `lowest`, but for those of the arm
+    # played last and of its rival, which may be itself (infinity: none is known); and a line over the plays of the arm
+    # played last that their logarithm does not exceed.
+    np.dtype([("largest", "f8"), ("top", "i8"), ("second", "f8"), *TRIAL_FIELDS, ("until", "i8"), *STANDING_FIELDS]),
 )
 
 
@@ -59,12 +65,14 @@ def find_by_least_cost(
     winner, none = -1, True
     if notes.open_arms > 0:
         if several:
+            notes.bar = np.inf
             _find_largest_mean(state, work, notes)
         else:
             _follow_largest_mean(state, work, notes, last)
         forgiven, later = forgiveness(policy.reward, t), forgiveness(policy.reward, notes.until)
-        winner, none = _least(state, work, notes, last, forgiven, later), False
+        winner, none = _least(state, work, notes, last, t, forgiven, later), False
     if winner < 0:
+        notes.bar = np.inf
         winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
         none = True
     if winner >= 0:
@@ -73,35 +81,62 @@ def find_by_least_cost(
 
 
 @inlined
-def _least(state: State, work: Any, notes: Any, last: int, forgiven: float, later: float) -> int:
+def _least(state: State, work: Any, notes: Any, last: int, t: int, forgiven: float, later: float) -> int:
     """The open arm of least cost, ties at random; -1 if no cost is a number."""
-    m = notes.largest
-    ahead, floor = _highest(state, work, m, last, later), -math.inf
-    if at(work, last).open:
-        floor = -imed_cost(quantity(state, last, REWARD), m, forgiven)
-        if floor > ahead.reach + MARGIN:
-            return last
+    m, floor, is_open = notes.largest, -math.inf, at(work, last).open
+    seen = quantity(state, last, REWARD)
+    if is_open:
+        if m >= notes.lowest:
+            floor = -(imed_evidence(seen, m, forgiven) + notes.log_plays + notes.per_play * seen.plays)
+            if floor > notes.bar and _beats(work, floor, last, notes.rival, m):
+                return last
+        floor = -imed_cost(seen, m, forgiven)
+    # Lines fall with m: what none exceeds at less, none exceeds from there on.
+    notes.lowest, notes.bar = max(0.0, m - FALL / t), np.inf
+    ahead = _highest(state, work, m, notes.lowest, last, later)
+    second, rival = ahead.second + MARGIN, ahead.arm if ahead.arm >= 0 else last
+    if is_open:
+        if floor > second and _beats(work, floor, last, rival, m):
+            return _standing(notes, seen, second, rival, last)
         _draw_line(state, work, last, m, later)
     if ahead.arm >= 0:
-        least = -imed_cost(quantity(state, ahead.arm, REWARD), m, forgiven)
-        if least > (floor if floor > ahead.second else ahead.second) + MARGIN:
-            return ahead.arm
+        other = quantity(state, rival, REWARD)
+        least = -imed_cost(other, m, forgiven)
+        if least > floor + MARGIN and least > second:
+            return _standing(notes, other, second, last, rival)
+        _draw_line(state, work, rival, m, later)
+        if floor > least + MARGIN and floor > second:
+            return _standing(notes, seen, second, rival, last)
         floor = least if least > floor else floor
     return _compare(state, work, m, forgiven, later, floor - MARGIN)
 
 
 @inlined
-def _highest(state: State, work: Any, m: float, but: int, later: float) -> Ahead:
-    """Which arm, `but` one, has the highest line; lines that are not known are drawn."""
+def _standing(notes: Any, seen: Seen, bar: float, rival: int, winner: int) -> int:
+    """Note what the winner is tried against next, and the tangent of the logarithm of its plays."""
+    notes.bar, notes.rival = bar, rival
+    notes.log_plays, notes.per_play = math.log(seen.plays) - 1.0, 1.0 / seen.plays
+    return winner
+
+
+@inlined
+def _beats(work: Any, floor: float, k: int, rival: int, m: float) -> bool:
+    """Whether `floor`, of arm k, exceeds the line of its rival, if it has one."""
+    return k == rival or floor > height(work, rival, m) + MARGIN
+
+
+@inlined
+def _highest(state: State, work: Any, m: float, x: float, but: int, later: float) -> Ahead:
+    """Which arm, `but` one, has the highest line at x; lines that are not known are drawn where they are at m."""
     ahead, k = Ahead(-1, -np.inf, -np.inf), ZERO
     while k < state.size:
-        while four_behind(work, k, state.size, ahead.second, m):
+        while four_behind(work, k, state.size, ahead.second, x):
             k += 4
-        reach = height(work, k, m)
+        reach = height(work, k, x)
         if reach > ahead.second and k != but:
             if reach == np.inf:
                 _draw_line(state, work, k, m, later)
-                reach = height(work, k, m)
+                reach = height(work, k, x)
             ahead = with_arm(ahead, k, reach)
         k += 1
     return ahead

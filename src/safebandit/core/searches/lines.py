@@ -1,7 +1,8 @@
 """The largest of steady indices: every arm has a line over log t that its index does not exceed.
 
 An arm whose index exceeds all other lines wins. The last winner is tried, then the arm of the highest line. Where that
-does not decide, arms that can still win are compared by the definition, and their lines are drawn anew.
+does not decide, arms that can still win are compared by the definition, and their lines are drawn anew. An arm that
+wins is next tried against one number, which all other lines stay below for a while.
 
 What it buys: mostly one index is compared with one number, instead of computing all: on the drug trial, with five arms,
 docb plays eleven times as many rounds a second.
@@ -18,7 +19,7 @@ from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.dispatch import inlined, piece, rare, substituted
 from safebandit.core.indices.interface import upper, width
 from safebandit.core.policies.choice import play_when_none
-from safebandit.core.searches.bounds import exceeds, line, near
+from safebandit.core.searches.bounds import clock, exceeds, line, near
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS, follow_gates
 from safebandit.core.searches.interface import NEVER, NOTES, Notes, find
 from safebandit.core.streams import uniform
@@ -27,6 +28,8 @@ from safebandit.core.streams import uniform
 MARGIN = 1e-9
 # A line this close to its index is not drawn anew.
 LOOSE = 1e-7
+# A little later is after so many rounds, as a share of those so far, over the number of arms: 1 / LITTLE.
+LITTLE = 16
 # With fewer arms a scan looks at one after the other.
 MANY = 16
 # An integer of a type, not a literal: Numba would compile what it is handed to once for 0 and once for any number.
@@ -43,8 +46,9 @@ class ByLines(NamedTuple):
 
 NOTES[ByLines] = Notes(
     np.dtype([*LINE_FIELDS, *ARM_FIELDS]),
-    # The round up to which all lines hold.
-    np.dtype([*TRIAL_FIELDS, ("until", "i8")]),
+    # The round up to which all lines hold; a number that no line but that of the arm played last exceeds up to a round,
+    # `below_until`, and the clock of the round in which that was found.
+    np.dtype([*TRIAL_FIELDS, ("until", "i8"), ("bar", "f8"), ("below_until", "i8"), ("clock", "f8")]),
 )
 
 
@@ -54,6 +58,15 @@ def find_by_lines(search: ByLines, policy: Any, state: State, work: Any, notes: 
         return t - 1, False
     last = notes.played - 1
     several = follow_gates(policy, state, work, notes, t)
+    # A steady index exceeds now what it would have exceeded then.
+    if (
+        not several
+        and t <= notes.below_until
+        and at(work, last).open
+        and exceeds(policy.reward, quantity(state, last, REWARD), notes.clock, notes.bar, state.stream)
+    ):
+        return last, False
+    notes.below_until = 0
     if last < 0 or t > notes.until:
         last, several, notes.until = (last if last > 0 else 0), True, NEVER
         for k in range(state.size):
@@ -90,21 +103,34 @@ class Ahead(NamedTuple):
 @piece
 def _largest(index: Any, state: State, work: Any, notes: Any, t: int, last: int) -> int:
     """The open arm of the largest index, ties at random; -1 if no index is a number."""
-    x = math.log(t)
+    # Lines rise: what none exceeds a little later, none exceeds until then. The lines of many arms lie close together.
+    later = t + t // (LITTLE * state.size)
+    x, rest = math.log(later), -np.inf
     ahead = _highest(index, state, work, notes, t, x, last)
-    floor = -np.inf
+    notes.clock, floor = clock(index, t), -np.inf
     if at(work, last).open:
-        if exceeds(index, quantity(state, last, REWARD), t, ahead.reach + MARGIN, state.stream):
-            return last
-        floor = _draw_line(index, state, work, notes, last, t, x)
+        if exceeds(index, quantity(state, last, REWARD), notes.clock, ahead.reach + MARGIN, state.stream):
+            return _standing(notes, last, ahead.reach, later)
+        floor = _draw_line(index, state, work, notes, last, t)
+        rest = height(work, last, x)
     if ahead.arm >= 0:
         bar = floor if floor > ahead.second else ahead.second
-        if exceeds(index, quantity(state, ahead.arm, REWARD), t, bar + MARGIN, state.stream):
-            return ahead.arm
-        reach = _draw_line(index, state, work, notes, ahead.arm, t, x)
+        if exceeds(index, quantity(state, ahead.arm, REWARD), notes.clock, bar + MARGIN, state.stream):
+            return _standing(notes, ahead.arm, rest if rest > ahead.second else ahead.second, later)
+        reach, second = _draw_line(index, state, work, notes, ahead.arm, t), ahead.second
+        if floor > (reach if reach > second else second) + MARGIN:
+            rest = height(work, ahead.arm, x)
+            return _standing(notes, last, rest if rest > second else second, later)
         floor = reach if reach > floor else floor
     # With no number to compare with, closed arms would not stay behind.
-    return _compare(index, state, work, notes, t, x, floor - MARGIN if floor > -np.inf else -np.inf)
+    return _compare(index, state, work, notes, t, math.log(t), floor - MARGIN if floor > -np.inf else -np.inf)
+
+
+@inlined
+def _standing(notes: Any, winner: int, rest: float, later: int) -> int:
+    """Note what the lines of all arms but the winner stay below until later."""
+    notes.bar, notes.below_until = rest + MARGIN, min(later, notes.until)
+    return winner
 
 
 @substituted
@@ -145,23 +171,24 @@ def _highest(index: Any, state: State, work: Any, notes: Any, t: int, x: float, 
         reach = height(work, k, x)
         if reach > ahead.second and k != but:
             if reach == np.inf:
-                reach = _draw_line(index, state, work, notes, k, t, x)
+                _draw_line(index, state, work, notes, k, t)
+                reach = height(work, k, x)
             ahead = with_arm(ahead, k, reach)
         k += 1
     return ahead
 
 
 @rare
-def _draw_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int, x: float) -> float:
+def _draw_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int) -> float:
     """Draw the line of an arm anew, and give its index in round t, which the line may not touch."""
     arm, seen = at(work, k), quantity(state, k, REWARD)
     arm.touched = near(index, seen, t, arm.touched, state.stream)
-    _set_line(index, state, work, notes, k, t, x)
+    _set_line(index, state, work, notes, k, t)
     return arm.touched
 
 
 @piece
-def _set_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int, x: float) -> None:
+def _set_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int) -> None:
     arm = at(work, k)
     arm.reach, arm.slope, until = line(index, quantity(state, k, REWARD), t, arm.touched, state.stream)
     notes.until = min(notes.until, until)
@@ -194,7 +221,7 @@ def _compare(index: Any, state: State, work: Any, notes: Any, t: int, x: float, 
         elif same == top:
             ties += 1
         if not height(work, k, x) < same + LOOSE:
-            _set_line(index, state, work, notes, k, t, x)
+            _set_line(index, state, work, notes, k, t)
     place = int(uniform(state.stream) * ties) if ties > 1 else 0
     for k in range(state.size):
         if at(work, k).open and not height(work, k, x) < floor and at(work, k).touched == top:
