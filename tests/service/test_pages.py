@@ -13,6 +13,7 @@ from safebandit.trials.descriptions import describe
 from safebandit.trials.events import now, seal
 from safebandit.trials.record import Settings
 from safebandit.trials.record.overview import overview
+from servers.service import SECONDS
 
 from ..browser.serving import serving
 
@@ -340,6 +341,46 @@ def test_a_database_that_fails_says_so_without_its_own_words(service, sign_in, m
     assert answer.status_code == 503
     assert "nothing of this was written; try again" in answer.text
     assert "secret-host" not in answer.text
+
+
+def test_the_page_of_a_unit_that_was_voided_later_says_so(service, sign_in):
+    service.create("mistaken")
+    for unit in ("meant", "misspelt"):
+        service.ledger.ask("mistaken", unit, actor="tests")
+    asked = {unit: service.ledger.unit("mistaken", unit).asked_at for unit in ("meant", "misspelt")}
+    client = sign_in("auditor")
+    assert "voided" not in client.get(f"/trials/mistaken/log/{asked['misspelt']}").text
+    with service.ledger.writing() as writing:
+        number = writing.trial("mistaken").void("misspelt", reason="a typing error", actor="tests").event
+    assert (
+        f'voided later</strong>, by <a href="/trials/mistaken/log/{number}"'
+        in client.get(f"/trials/mistaken/log/{asked['misspelt']}").text
+    )
+    assert "voided" not in client.get(f"/trials/mistaken/log/{asked['meant']}").text
+
+
+def test_units_are_planned_and_a_pattern_of_ids_is_cleared_on_the_page(service, sign_in):
+    client = sign_in("admin")
+    typed = {"name": "planned", "arms": "low\nhigh", "alpha": ".2", "ids": "P-[0-9]", "units": "400"}
+    # Its policy may be compiled first.
+    assert client.post("/trials", data=typed, headers=OURS, timeout=SECONDS).status_code == 303
+    made = service.ledger.state("planned").settings
+    assert made == Settings.read(["low", "high"], 0.2, ids="P-[0-9]", units=400, seed=made.seed)
+    assert "units=400" in made.policy
+    refused = client.post("/trials", data={**typed, "name": "other", "units": "many"}, headers=OURS)
+    assert "planned units must be a whole number, got &#39;many&#39;" in refused.text
+
+    def amend(**changes):
+        return client.post("/trials/planned/amend", data={"reason": "other ids", **changes}, headers=OURS)
+
+    both = amend(ids="Q-[0-9]", any_ids="yes")
+    assert both.status_code == 422
+    assert "either any id is taken or a pattern is given" in both.text
+    assert amend(pending_cap="5").status_code == 303
+    assert service.ledger.state("planned").settings.ids == "P-[0-9]"
+    assert amend(any_ids="yes").status_code == 303
+    assert service.ledger.state("planned").settings.ids == ""
+    assert "any_ids" not in client.get("/trials/planned").text
 
 
 def test_units_are_listed_and_found(service, sign_in):

@@ -72,6 +72,7 @@ def _settings(form: FormData) -> Settings:
         lost=text(form, "lost") or "harm",
         title=text(form, "title").strip(),
         ids=text(form, "ids").strip(),
+        units=whole(form, "units", "planned units"),
         context=lines(form, "context") or None,
         features=[[_number(part.strip(), "a feature") for part in line.split(",")] for line in lines(form, "features")]
         or None,
@@ -171,7 +172,7 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "add": lines(form, "add"),
             "withdraw": [str(arm) for arm in form.getlist("withdraw")],
             "pending_cap": whole(form, "pending_cap", "pending units per arm"),
-            "ids": text(form, "ids").strip() or None,
+            "ids": _ids(form),
             "control": text(form, "control").strip() or None,
             "control_floor": number(form, "control_floor", "the floor of the control"),
         }
@@ -185,6 +186,16 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
         return lambda writing: writing.trial(trial, ahead).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
+
+
+def _ids(form: FormData) -> str | None:
+    """Another pattern of ids; none where that was ticked, and None where it stays."""
+    typed = text(form, "ids").strip()
+    if "any_ids" not in form:
+        return typed or None
+    if typed:
+        raise TrialError(f"either any id is taken or a pattern is given, got both ({typed[:40]!r}); clear one of them")
+    return ""
 
 
 @router.post("/trials/{trial}/unseal")

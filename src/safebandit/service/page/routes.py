@@ -92,7 +92,9 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     content = show_event(found, closed=is_told(head.status, head.unsealed))["body"]
     words = describe(found, head.settings.risks)
     body = json.dumps(content, indent=2, ensure_ascii=False)
-    return render(request, "event.html", key=key, head=head, event=found, content=content, description=words, body=body)
+    shown = {"event": found, "content": content, "description": words, "body": body}
+    shown["voided"] = views.voided_at(ledger, trial, content["unit"]) if found.kind == "asked" else None
+    return render(request, "event.html", key=key, head=head, **shown)
 
 
 @router.get("/keys")

@@ -250,6 +250,12 @@ def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -
     ]
 
 
+def voided_at(ledger: Ledger, name: str, unit: str) -> int | None:
+    """The event that voided a unit; None where there is no such."""
+    with ledger.reading() as connection:
+        return connection.scalar(sa.select(units.c.voided_at).where(units.c.trial == name, units.c.id == unit))
+
+
 def log(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Event]:
     """Events of a trial, the newest first, those before a number if one is given."""
     wanted = sa.select(events).where(events.c.trial == name).order_by(events.c.number.desc()).limit(most)
