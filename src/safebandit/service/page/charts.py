@@ -56,6 +56,8 @@ class Panel(NamedTuple):
     omitted: int = 0
     axis: Markup = Markup()
     limit: Markup = Markup()
+    # The last place of a scale that counts outcomes.
+    last: int = 0
 
 
 def bounded(allocation: AllocationOverTime) -> AllocationOverTime:
@@ -92,7 +94,7 @@ def reward_panel(overview: Overview) -> Panel:
     arms, omitted = _drawn(overview)
     top = nice_top(bound for arm in arms for bound in arm.reward_interval or ())
     rows = [_row(arm, arm.mean_reward, arm.reward_interval, None, None, top) for arm in arms]
-    return Panel("Reward", top, rows, omitted, _axis(top))
+    return Panel("Reward", top, rows, omitted, axis_below(top))
 
 
 def risk_panels(overview: Overview) -> list[Panel]:
@@ -104,7 +106,7 @@ def risk_panels(overview: Overview) -> list[Panel]:
         top = nice_top([*bounds, limit])
         rows = [_row(arm, arm.mean_risk[j], arm.risk_interval[j], arm.risk_index[j], limit, top) for arm in arms]
         title = "Risk" if len(overview.risks) == 1 else f"Risk: {name}"
-        panels.append(Panel(title, top, rows, omitted, _axis(top), _limit(limit, top)))
+        panels.append(Panel(title, top, rows, omitted, axis_below(top), word_at_limit(limit, top)))
     return panels
 
 
@@ -159,66 +161,80 @@ def _row(
     limit: float | None,
     top: float,
 ) -> Row:
-    """An arm's interval as a line, its mean as a disc or, where it is not permissible, as a hollow diamond."""
-    may = arm.permissible is not False
     said = "no outcome yet" if mean is None else f"mean {share(mean)}, 95 % credible interval {interval(bounds)}"
-    parts = [_upright("grid", part, 0, HEIGHT) for part in ("0%", "50%", "100%")]
     if limit is not None:
         said += f", lower risk index {share(index)}, alpha {limit:g}"
+    return forest_row(arm.arm, said, Marks(mean, bounds, index, limit), top, permissible=arm.permissible is not False)
+
+
+class Marks(NamedTuple):
+    """What is drawn of an arm; nothing where there is none."""
+
+    mean: float | None
+    bounds: tuple[float, float] | None
+    risk_index: float | None
+    limit: float | None
+
+
+def forest_row(arm: str, said: str, marks: Marks, top: float, *, permissible: bool = True) -> Row:
+    """An arm's interval as a line, its mean as a disc or, where it is not permissible, as a hollow diamond."""
+    mean, bounds, index, limit = marks
+    parts = [_upright("grid", part, 0, HEIGHT) for part in ("0%", "50%", "100%")]
+    if limit is not None:
         parts.append(_upright("alpha", _x(limit, top), 0, HEIGHT))
     if mean is not None and bounds is not None:
         left, right = (_x(bound, top) for bound in bounds)
         parts.append(f'<line class="interval" x1="{left}" x2="{right}" y1="{MIDDLE}" y2="{MIDDLE}"/>')
     if index is not None and math.isfinite(index):
         parts.append(_upright("index", _x(index, top), MIDDLE - 6, MIDDLE + 6))
-    if mean is not None and may:
+    if mean is not None and permissible:
         parts.append(f'<circle class="mean" cx="{_x(mean, top)}" cy="{MIDDLE}" r="5"/>')
     elif mean is not None:
         diamond = '<path class="mean" d="M-6 0L0-6 6 0 0 6Z"/>'
         parts.append(f'<svg class="place" x="{_x(mean, top)}" y="{MIDDLE}">{diamond}</svg>')
-    kind = "forest" if may else "forest refused"
-    head = Markup('<svg class="{}" height="{}" role="img"><title>{}: {}</title>').format(kind, HEIGHT, arm.arm, said)
-    return Row(arm.arm, head + _numbers_only(parts), share(mean), may)
+    kind = "forest" if permissible else "forest refused"
+    head = Markup('<svg class="{}" height="{}" role="img"><title>{}: {}</title>').format(kind, HEIGHT, arm, said)
+    return Row(arm, head + numbers_only(parts), share(mean), permissible)
 
 
-def _axis(top: float) -> Markup:
+def axis_below(top: float) -> Markup:
     """The numbers under a panel: 0, the middle and the end."""
     ticks = (("0%", "start", 0.0), ("50%", "middle", top / 2), ("100%", "end", top))
     parts = [f'<text x="{x}" y="12" text-anchor="{anchor}">{value:g}</text>' for x, anchor, value in ticks]
-    return Markup('<svg class="axis" height="16" aria-hidden="true">') + _numbers_only(parts)
+    return Markup('<svg class="axis" height="16" aria-hidden="true">') + numbers_only(parts)
 
 
-def _limit(limit: float, top: float) -> Markup:
+def word_at_limit(limit: float, top: float) -> Markup:
     """The word at the line of alpha, over a panel."""
     anchor = "start" if limit < top / 2 else "end"
     part = f'<text class="alpha" x="{_x(limit, top)}" y="11" text-anchor="{anchor}">alpha {limit:g}</text>'
-    return Markup('<svg class="axis" height="15" aria-hidden="true">') + _numbers_only([part])
+    return Markup('<svg class="axis" height="15" aria-hidden="true">') + numbers_only([part])
 
 
 def _steps(shares: Sequence[float], top: float, arm: str, said: str, permissible: bool) -> Markup:
     """Bars of width 1 beside one another, as one outline of height 100, stretched to the place that there is."""
-    outline = "".join(f"V{_plain(100 - 100 * value / top)}H{i + 1}" for i, value in enumerate(shares))
+    outline = "".join(f"V{plain(100 - 100 * value / top)}H{i + 1}" for i, value in enumerate(shares))
     kind, width = "steps" if permissible else "steps refused", max(1, len(shares))
     head = Markup('<svg class="{}" viewBox="0 0 {} 100" preserveAspectRatio="none" role="img"><title>{}: {}</title>')
     parts = [f'<path class="{line}" d="M0 {y}H{width}"/>' for line, y in (("grid", 0), ("grid", 50), ("base", 100))]
     parts.append(f'<path class="bars" d="M0 100{outline}V100Z"/>')
-    return head.format(kind, width, arm, said) + _numbers_only(parts)
+    return head.format(kind, width, arm, said) + numbers_only(parts)
 
 
-def _numbers_only(parts: Sequence[str]) -> Markup:
+def numbers_only(parts: Sequence[str]) -> Markup:
     """Shapes, and the end of their picture; nothing in them comes from a person."""
     return Markup("".join(parts) + "</svg>")
 
 
 def _upright(kind: str, x: str, top: float, bottom: float) -> str:
-    return f'<line class="{kind}" x1="{x}" x2="{x}" y1="{_plain(top)}" y2="{_plain(bottom)}"/>'
+    return f'<line class="{kind}" x1="{x}" x2="{x}" y1="{plain(top)}" y2="{plain(bottom)}"/>'
 
 
 def _x(value: float, top: float) -> str:
-    return f"{_plain(100 * min(max(value / top, 0.0), 1.0))}%"
+    return f"{plain(100 * min(max(value / top, 0.0), 1.0))}%"
 
 
-def _plain(value: float) -> str:
+def plain(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from safebandit.core.policies import POLICIES
 from safebandit.service.keeping import keepable
 from safebandit.service.keys import Key
-from safebandit.service.page import charts, views
+from safebandit.service.page import analysis_charts, charts, views
 from safebandit.service.page.rendering import render
 from safebandit.service.roles import ROLES
 from safebandit.trials.concealment import without_numbers
@@ -207,7 +207,12 @@ def analysis_screen(request: Request, key: Key, name: str) -> Response:
     outlook = request.app.state.outlook
     head, delayed = views.head(request.app.state.ledger, name), outlook.delayed(key, name)
     found = outlook.analysis(name, delayed=delayed)
-    return render(request, "analysis.html", key=key, head=head, found=found, delayed=delayed)
+    # Look by look single outcomes could be told: the picture over time is for those who see them anyway.
+    paths = analysis_charts.path_panels(found) if key.may("log") else None
+    panels = analysis_charts.now_panels(found)
+    return render(
+        request, "analysis.html", key=key, head=head, found=found, delayed=delayed, panels=panels, paths=paths
+    )
 
 
 def log_screen(request: Request, key: Key, name: str, before: int | None) -> Response:
