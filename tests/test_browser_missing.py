@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.mark.parametrize(("setting", "status"), [("", 5), ("required", 4)])
 def test_a_machine_without_chromium(tmp_path, setting, status):
-    environment = {**os.environ, "PATH": str(tmp_path), "SAFEBANDIT_BROWSER": setting}
+    environment = {**os.environ, "PATH": str(tmp_path), "SAFEBANDIT_BROWSER": setting, "SAFEBANDIT_NODE": ""}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/browser"]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert "the browser tests were NOT RUN: no Chromium was found" in run.stdout + run.stderr

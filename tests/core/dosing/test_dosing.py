@@ -153,7 +153,7 @@ def test_equal_shares_answer_the_best_tolerated_dose():
         (SafeLinear(parts=0), "parts must be above 0, got 0"),
         (SafeMonotonic(tolerance=0), "tolerance must be above 0, got 0"),
         (SafeMonotonic(slope=-1), "slope must be above 0, got -1"),
-        (UniformDoses(0), "doses must be at least 1, got 0"),
+        (UniformDoses(0), "doses must be 1 to 10000, got 0"),
     ],
 )
 def test_bad_parameters_are_refused(system, rule):
