@@ -9,7 +9,7 @@ from safebandit import sources
 PACKAGE = Path(safebandit.__file__).parent
 IMPORT = re.compile(r"^ *from safebandit\.(\w+)", re.MULTILINE)
 # Without a part in any number.
-GROUND = {"errors", "files", "sources", "version"}
+GROUND = {"errors", "files", "pictures", "sources", "version", "waits"}
 
 
 def imported_by(room):

@@ -71,6 +71,8 @@ def things(kind: str) -> list[Thing]:
     found = []
     # Rules are known in the order in which they were imported.
     for name, each in sorted(listed[kind]().items()):
+        if not each.__module__.startswith("safebandit."):
+            continue  # a user's own
         said = DESCRIPTIONS.get(each, Description())
         found.append(Thing(name, _doc(each).partition("\n")[0], said.formula, said.source, each))
     return found

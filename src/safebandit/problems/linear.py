@@ -64,14 +64,14 @@ def read_features(given: Any) -> Numbers:
         arms = np.array(given, float)
     except (TypeError, ValueError):
         raise InstanceError(f"{rule}, got {given!r}") from None
-    if (np.abs(arms) > LARGEST_FEATURE).any():
-        k = int(np.flatnonzero((np.abs(arms) > LARGEST_FEATURE).any(axis=1))[0])
-        raise InstanceError(
-            f"features must lie within {LARGEST_FEATURE:g} of 0, got {arms[k].tolist()} of arm {k}; take another unit"
-        )
     if not np.isfinite(arms).all():
         k = int(np.flatnonzero(~np.isfinite(arms).all(axis=1))[0])
         raise InstanceError(f"features must be finite, got {arms[k].tolist()} of arm {k}")
+    if (np.abs(arms) > LARGEST_FEATURE).any():
+        k = int(np.flatnonzero((np.abs(arms) > LARGEST_FEATURE).any(axis=1))[0])
+        raise InstanceError(
+            f"features must lie within {LARGEST_FEATURE:g} of 0, got {arms[k].tolist()} of arm {k}; scale them"
+        )
     return arms
 
 

@@ -22,8 +22,8 @@ from safebandit.errors import TrialError
 from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.approval import HOURS
 from safebandit.trials.outcomes import AnyRisk
+from safebandit.trials.second_person import HOURS
 from safebandit.trials.texts import check_name, id_text
 
 if TYPE_CHECKING:

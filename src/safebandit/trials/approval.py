@@ -16,6 +16,7 @@ from safebandit.errors import ConflictError, NotFoundError, TrialError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts
 from safebandit.trials.events import Draft, canonical, is_time
+from safebandit.trials.second_person import MOST_HOURS
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
@@ -23,8 +24,8 @@ from safebandit.version import __version__
 
 # What is written once a request is approved.
 KINDS = {"amend": "amended", "correct": "corrected", "unseal": "unsealed"}
-# For so many hours a proposal can be approved, unless told; and so many may be open at once.
-HOURS, MOST_HOURS, MOST_OPEN = 168.0, 8784.0, 50
+# So many proposals may be open at once.
+MOST_OPEN = 50
 
 
 def read_hours(hours: Any) -> str:

@@ -220,7 +220,7 @@ def check_magnitudes(features: Sequence[Sequence[float]], arms: Sequence[str]) -
         for value in row:
             if abs(value) > LARGEST_FEATURE:
                 raise TrialError(
-                    f'features must lie within {LARGEST_FEATURE:g} of 0, got {value:g} of "{arm}"; take another unit'
+                    f'features must lie within {LARGEST_FEATURE:g} of 0, got {value:g} of "{arm}"; scale them'
                 )
 
 

@@ -15,6 +15,7 @@ from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.contexts import AnyContext, by_name, context_words, ranges_of
 from safebandit.trials.events import NO_ARM, Draft, kind_of, now, seal, stamp
 from safebandit.trials.looks import consequences, measured, selection
+from safebandit.trials.second_person import HOURS
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore, Store
@@ -98,7 +99,7 @@ class Engine:
         """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids or the control from now on."""
         return self.append(drafts.amend(self.state, reason, changes), actor)
 
-    def propose(self, request: str, *, person: str, hours: float = approval.HOURS, actor: str, **said: Any) -> Receipt:
+    def propose(self, request: str, *, person: str, hours: float = HOURS, actor: str, **said: Any) -> Receipt:
         """Propose to `amend`, `correct` or `unseal`, with what these take, for a second person to approve in time; the
         event's number is the proposal's.
         """

@@ -12,6 +12,8 @@ from safebandit.errors import TrialError, suggest
 REQUESTS = ("amend", "correct", "unseal")
 # What can be unsealed: the seed and the places in the random stream, or sums for those who see them late.
 CONCEALED_PARTS = ("stream", "sums")
+# A proposal expires after so many hours unless it says otherwise, and at the latest after so many.
+HOURS, MOST_HOURS = 168.0, 8784.0
 
 
 def read_second_person(value: Any) -> tuple[str, ...]:

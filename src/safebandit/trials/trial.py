@@ -12,7 +12,6 @@ from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.approval import HOURS
 from safebandit.trials.contexts import AnyContext, by_name, context_words
 from safebandit.trials.design import Design
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
@@ -22,6 +21,7 @@ from safebandit.trials.explanation import Explanation
 from safebandit.trials.outcomes import AnyRisk
 from safebandit.trials.progress import progress
 from safebandit.trials.replay import Difference, Replay, Verification
+from safebandit.trials.second_person import HOURS
 from safebandit.trials.settings import Settings, read_settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore

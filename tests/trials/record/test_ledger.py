@@ -1,6 +1,5 @@
 """What a ledger promises, on SQLite and on PostgreSQL."""
 
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,9 +9,9 @@ import sqlalchemy as sa
 from safebandit import Trial
 from safebandit.errors import ConflictError, NotFoundError, RecordError
 from safebandit.trials.record import Ledger, Settings
-from safebandit.trials.record.database import REVISION, events, migrate, open_engine, trials, units
+from safebandit.trials.record.database import events, open_engine, units
 from safebandit.trials.record.overview import overview
-from safebandit.trials.record.verification import verify, verify_database
+from safebandit.trials.record.verification import verify
 
 from .helpers import ARMS, refused, run, settings
 
@@ -519,33 +518,6 @@ def test_a_database_of_another_version_is_refused(database):
         Ledger(database)
 
 
-def test_a_database_of_version_0_1_0_is_brought_up_to_date(database):
-    with Ledger(database) as ledger:
-        ledger.create("knee", settings("docb"))
-        run(ledger, "knee", 9)
-        position = ledger.state("knee").allocator.position
-        with ledger.engine.begin() as connection:
-            state = json.loads(connection.scalar(sa.select(trials.c.state)))
-            old = json.dumps({**state, "position": [state["position"], 0.125, 40]})
-            connection.execute(trials.update().values(state=old))
-            connection.execute(sa.text("DROP TABLE registry"))
-            connection.execute(sa.text("DROP INDEX events_asked"))
-            if connection.dialect.name == "postgresql":
-                connection.execute(sa.text("DROP FUNCTION asked_unit"))
-            for column in ("voided_at", "context"):
-                connection.execute(sa.text(f"ALTER TABLE units DROP COLUMN {column}"))
-            connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
-    with refused("the database has version 0001", RecordError):
-        Ledger(database)
-    assert migrate(database) == ("0001", REVISION)
-    with Ledger(database) as ledger:
-        assert ledger.state("knee").allocator.position == position
-        assert verify(ledger, "knee").holds
-        (begun,) = ledger.registry()
-        assert begun.content["trials"] == {"knee": ledger.event("knee", 1).hash}
-        assert verify_database(ledger).holds
-
-
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index events_asked")
 def test_migrations_give_the_tables_that_the_code_uses(ledger):
     from alembic.autogenerate import compare_metadata
@@ -556,6 +528,8 @@ def test_migrations_give_the_tables_that_the_code_uses(ledger):
     with ledger.engine.connect().execution_options(reading=True) as connection:
         # Each database has words of its own for an index of what stands in a JSON text.
         options = {"include_name": lambda name, *_: name != "events_asked"}
+        # SQLite keeps texts of any length, so migrations do not change how long they may be there.
+        options["compare_type"] = connection.dialect.name != "sqlite"
         assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
 
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from safebandit.service.alerts.rules import LONGEST_SECONDS, QUIET_SECONDS
 from safebandit.service.keys import NAME_LENGTH
 from safebandit.trials import texts
-from safebandit.trials.approval import HOURS, MOST_HOURS
 from safebandit.trials.batches import MOST_REQUESTS
+from safebandit.trials.second_person import HOURS, MOST_HOURS
 
 NAME = f"^{texts.NAME}$"
 PROJECT = f"^{texts.PROJECT}$"
