@@ -12,6 +12,9 @@ from safebandit.service.rehearsing import Supposed
 from safebandit.trials.design import Design
 from safebandit.trials.rehearsal import rehearse
 from safebandit.trials.settings import Settings
+from servers.service import ask_again_until
+
+from .conftest import serving
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
 MEANS = {"mu_0": ".3", "mu_1": ".5", "mu_2": ".6", "nu_0_0": ".1", "nu_0_1": ".2", "nu_0_2": ".4"}
@@ -107,3 +110,20 @@ def test_a_rehearsal_goes_on_between_requests(served, trial, monkeypatch):
     monkeypatch.setattr("safebandit.service.page.rehearsals.REHEARSE_SECONDS", 60.0)
     assert "What to expect" in served.request("POST", trial, headers=OURS, data=again).text
     assert begun == [25]
+
+
+def test_stopping_does_not_wait_for_a_rehearsal(tmp_path, monkeypatch):
+    """As while a policy is compiled, which hears nothing."""
+    deaf, answers = threading.Event(), []
+    monkeypatch.setattr(rehearsing, "rehearse", lambda *_, **__: deaf.wait(300))
+    with serving(tmp_path / "trials.db") as served:
+        served.create("knee")
+        asking = threading.Thread(target=lambda: answers.append(send(served, "/trials/knee/rehearsal")))
+        asking.start()
+        ask_again_until(lambda: served.app.state.rehearsals._jobs, "it does not begin")
+        served.server.should_exit = True
+        asking.join()
+    deaf.set()
+    [(status, shown)] = answers
+    assert status == 503
+    assert "the rehearsal was given up, as the service is stopping" in shown
