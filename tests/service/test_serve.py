@@ -47,7 +47,7 @@ def test_a_second_start_makes_no_key_and_knows_the_trial(tmp_path, command):
     with Service(tmp_path / "trials.db", key=key) as second:
         assert [trial["name"] for trial in second.get("/v1/trials")[1]] == ["knee"]
         listed = json.loads(command("key", "list", "--json", "--db", second.database).out)
-        assert [key["role"] for key in listed] == ["admin"]
+        assert [key["roles"] for key in listed] == [{"*": "admin", "default": "admin"}]
         assert second.stop() == 0
 
 
@@ -84,7 +84,7 @@ def test_the_first_key_can_go_to_a_file_of_its_owner(tmp_path, monkeypatch):
     with Ledger(tmp_path / "trials.db") as ledger:
         found = keys.Keys(ledger).find(file.read_text().strip())
     assert found is not None
-    assert found.role == "admin"
+    assert found.role == "installation, admin"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_keys_from_a_shell(tmp_path, command):
     assert "[red]desk" in shown
     assert made.out.strip().split("_", 2)[2] not in shown
     [key] = json.loads(command("key", "list", "--json", "--db", database).out)
-    assert (key["role"], key["works"], key["id"]) == ("auditor", True, made.out.split("_")[1])
+    assert (key["roles"], key["works"], key["id"]) == ({"default": "auditor"}, True, made.out.split("_")[1])
     assert key["expires"] > key["created"]
     assert command("key", "revoke", key["id"], "--db", database).status == 0
     assert not json.loads(command("key", "list", "--json", "--db", database).out)[0]["works"]

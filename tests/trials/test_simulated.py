@@ -60,8 +60,8 @@ def conduct(units=30, cohort=1, *, looks=None, **others):
 def plan(rules=(), timing=AT_ONCE, seed=1, *, policy="docb", **others):
     ready = prepare(policy_from_text(policy), Setup(ARMS, (ALPHA,), "hold"))
     return simulated.Plan(
-        ready, conduct(**others), tuple(rules), MostGiven(), INSTANCE.law, timing, (ALPHA,), seed,
-        tuple(range(len(ARMS))), len(ARMS), np.zeros(1, np.int64),
+        ready, conduct(**others), tuple(rules), ("stop",) * len(rules), MostGiven(), INSTANCE.law, timing, (ALPHA,),
+        seed, tuple(range(len(ARMS))), len(ARMS), np.zeros(1, np.int64),
     )  # fmt: skip
 
 

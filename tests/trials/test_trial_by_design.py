@@ -8,7 +8,7 @@ import pytest
 import safebandit as sb
 from safebandit import Trial
 from safebandit.core.arms import CHANCE
-from safebandit.core.conduct import CLIMB
+from safebandit.core.conduct import MASKED
 from safebandit.core.policies.interface import DONE, decide
 from safebandit.core.streams import uniform
 from safebandit.errors import ConflictError, StoppedError, TrialError
@@ -86,7 +86,7 @@ def test_an_arm_above_one_that_is_not_safe_enough_says_so():
     above = [view.why for view in trial.explain().arms if view.arm != "low"]
     assert above == ["is above an arm that is not safe enough to climb on"] * 2
     assert trial.verify().holds
-    assert set(BARS) == set(range(1 + CLIMB))
+    assert set(BARS) == set(range(1 + MASKED))
 
 
 def test_an_arm_that_one_below_excludes_says_so():

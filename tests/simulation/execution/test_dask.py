@@ -253,7 +253,7 @@ def test_local_processes_and_ctrl_c_to_all_of_them(summary, tmp_path):
     run = subprocess.Popen(
         [*command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    wait_until(lambda: len(list(out.glob("chunks/*/*.chunk"))) >= 3, alive=[run])
+    wait_until(lambda: len(list(out.glob("chunks/*/*.chunk"))) >= 1, alive=[run])
     # As a terminal does: to the command and to its workers.
     os.killpg(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=PATIENCE)
