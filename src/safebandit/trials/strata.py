@@ -87,7 +87,7 @@ def read_stratum(what: str, stratum: AnyStratum | None, factors: Factors) -> str
 
     >>> read_stratum("unit 'p1'", {"site": "A"}, read_factors({"site": ["a", "b"]}))
     Traceback (most recent call last):
-    safebandit.errors.TrialError: unit 'p1': site has no level "A"; did you mean "a"? known: a, b
+    safebandit.errors.TrialError: unit 'p1': site has no level "A"; known: a, b
     """
     if stratum is None:
         if not factors:

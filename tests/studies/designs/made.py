@@ -22,6 +22,7 @@ def made_design(**changes):
         "control": None, "least_reward": None, "units": 40, "title": "made", "policy": "equal", "stop": (),
         "select": None,
         "causes": ("most units", "no arm", "policy", "harm", "superiority"),
+        "then": ("route",),
     }  # fmt: skip
     said |= changes
     if isinstance(said["alpha"], tuple):
@@ -47,7 +48,7 @@ def made_runs(count=200, arms=4, risks=1, seed=3):
         rng.binomial(risk_plays, 0.3).astype(float), rng.integers(-1, arms, count), rng.integers(-1, arms, count),
         rng.integers(0, 5, count), size, size * 1.5, rng.integers(0, 2, (count, arms)),
         rng.integers(0, 2, (count, arms)), rng.integers(0, 9, count), np.zeros(count, int), np.zeros(count),
-        np.zeros(count, int), np.zeros(count, int), np.full(count, -1), 1.25,
+        np.zeros(count, int), np.zeros(count, int), np.full(count, -1), rng.integers(0, 2, count), 1.25,
     )  # fmt: skip
 
 
