@@ -51,7 +51,7 @@ def test_the_collection_is_listed_and_nothing_runs(tmp_path, command):
 
 
 def test_ctrl_c_keeps_the_finished_instances(tmp_path):
-    settings = ["--units", "100000", "--trials", "1000", "--out", str(tmp_path / "out")]
+    settings = ["--units", "100000", "--trials", "100", "--out", str(tmp_path / "out")]
     names = ["--instance", "two-arm-example", "--instance", "dominated-two", "--policy", "docb"]
     status, rest = interrupted("arena", *names, *settings, at="60 %")
     assert status == 130, rest

@@ -82,7 +82,7 @@ def test_mistakes_are_told_in_one_line(flags, message, tmp_path, command):
 
 
 def test_ctrl_c_leaves_nothing(tmp_path):
-    many = ["--policy", "docb", "--units", "100000", "--trials", "3000", "--out", str(tmp_path / "out")]
+    many = ["--policy", "docb", "--units", "100000", "--trials", "300", "--out", str(tmp_path / "out")]
     status, rest = interrupted("recommend", *RANDOM, *many, at="10 %")
     assert status == 130, rest
     assert rest.splitlines()[-1] == "interrupted: nothing was kept"

@@ -251,9 +251,11 @@ def test_local_processes_and_ctrl_c_to_all_of_them(summary, tmp_path):
     out = tmp_path / "out"
     command = [*COMMAND, "simulate", *FLAGS, "--keep", "summary", "--dask", "local", "--out", str(out)]
     run = subprocess.Popen(
-        [*command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    wait_until(lambda: len(list(out.glob("chunks/*/*.chunk"))) >= 1, alive=[run])
+        [*command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # Tests in the background of a script are deaf to Ctrl-C; what they start must not be.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )  # fmt: skip
+    wait_until(lambda: len(list(out.glob("chunks/*/*.chunk"))) >= 3, alive=[run])
     # As a terminal does: to the command and to its workers.
     os.killpg(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=PATIENCE)
