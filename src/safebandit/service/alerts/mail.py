@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import json
 import smtplib
 import socket
@@ -19,6 +18,7 @@ from typing import NamedTuple
 from safebandit.errors import RecordError
 from safebandit.service.alerts.outcome import FailedError
 from safebandit.service.alerts.rules import is_address
+from safebandit.service.other_servers import is_here, read_secret
 
 SECURITY = ("starttls", "tls", "none")
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
@@ -60,9 +60,9 @@ class MailServer(NamedTuple):
             raise RecordError(f"e-mail needs the address that it comes from: --smtp-from, got {sender!r}")
         if (user is None) != (password_file is None):
             raise RecordError("a user of a mail server has a password: give --smtp-user and --smtp-password-file")
-        if security == "none" and not _is_here(host):
+        if security == "none" and not is_here(host):
             raise RecordError(f"e-mail to {host} needs TLS; --smtp-security none is for a mail server on this machine")
-        password = None if password_file is None else _read_secret(password_file)
+        password = None if password_file is None else read_secret("password of the mail server", password_file)
         return cls(host, port or _PORTS[security], security, sender, user, password)
 
 
@@ -124,20 +124,6 @@ def _connected(server: MailServer, seconds: float) -> Iterator[smtplib.SMTP]:
 def _cut(smtp: smtplib.SMTP) -> None:
     with contextlib.suppress(OSError, AttributeError):
         smtp.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _read_secret(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise RecordError(f'the password of the mail server cannot be read from "{file}": {problem}') from None
 
 
 def _text(said: bytes | str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from safebandit.errors import RecordError, SafebanditError
+from safebandit.service.other_servers import is_here, read_secret
 from safebandit.service.roles import parse_roles
 
 # What the provider is asked for: who somebody is, and their address.
@@ -79,22 +79,12 @@ def check_address(what: str, address: str) -> None:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in address:
         raise RecordError(f"{what} must be an address such as https://login.example.org, got {address!r}")
-    if parts.scheme == "http" and not _is_here(parts.hostname):
+    if parts.scheme == "http" and not is_here(parts.hostname):
         raise RecordError(f"{what} must be an https address, got {address!r}; http is for this machine alone")
 
 
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _read_secret(file: Path) -> str:
-    try:
-        secret = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise RecordError(f'the client secret cannot be read from "{file}": {problem}') from None
+    secret = read_secret("client secret", file).strip()
     if not secret:
         raise RecordError(f'the file "{file}" of the client secret is empty')
     return secret
