@@ -20,6 +20,7 @@ STEPS: tuple[tuple[str, _Step], ...] = (
     (r"there is no trial", "safebandit trial list"),
     (r"give one unit, or a table", 'safebandit trial ask knee "patient 1"'),
     (r"is no validation report|there is no file \S+\.json", "safebandit validate"),
+    (r"needs a second person in this trial; propose it", "the same command with --propose"),
     (r"must be migrated|of an older version", "safebandit db migrate"),
 )  # fmt: skip
 
