@@ -36,6 +36,10 @@ class Scribe:
         self._ledger = ledger
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
+        # PostgreSQL locks a trial by itself: while one process writes in it, another one can write in others.
+        self._by_trial = ledger.engine.dialect.name == "postgresql"
+        # Those that were taken from the queue and not begun; only the thread that writes touches them.
+        self._taken: dict[str, list[_Request]] = {}
         self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
         self._thread.start()
 
@@ -58,24 +62,32 @@ class Scribe:
     @property
     def waiting(self) -> int:
         """How many requests have not been begun."""
-        return self._queue.qsize()
+        return self._queue.qsize() + sum(map(len, list(self._taken.values())))
 
     def _work(self) -> None:
         running = True
-        while running:
-            batch: list[_Request] = []
-            request = self._queue.get()
-            while request is not None:
-                batch.append(request)
-                if len(batch) >= MOST_TOGETHER or self._queue.empty():
-                    break
-                request = self._queue.get()
-            running = request is not None
+        while running or self._taken:
+            while running and not (self._taken and self._queue.empty()):
+                running = self._take(self._queue.get())
+            batch = self._next() if self._taken else []
             # One that was given up before it began is not written; from now on none can be.
             begun = [each for each in batch if each.answer.set_running_or_notify_cancel()]
             if begun:
-                # Trials in order: two processes that lock several never wait for each other in a ring.
-                self._write(sorted(begun, key=lambda each: each.trial))
+                self._write(begun)
+
+    def _take(self, request: _Request | None) -> bool:
+        """Put a request with those that can share its transaction; False where there will be no more."""
+        if request is not None:
+            self._taken.setdefault(request.trial if self._by_trial else "", []).append(request)
+        return request is not None
+
+    def _next(self) -> list[_Request]:
+        """Those that are written next; the others of the same trial come after those of other trials."""
+        together = next(iter(self._taken))
+        requests = self._taken.pop(together)
+        if requests[MOST_TOGETHER:]:
+            self._taken[together] = requests[MOST_TOGETHER:]
+        return requests[:MOST_TOGETHER]
 
     def _write(self, batch: list[_Request]) -> None:
         try:

@@ -30,10 +30,10 @@ _ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 class TrialState:
     """Settings in force, status, counts and the arms' memory after the event `number`."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, allocator: Allocator | None = None) -> None:
         self.name = name
         self.settings = settings
-        self.allocator: Allocator = settings.allocator()
+        self.allocator = settings.allocator() if allocator is None else allocator
         self.version = 0
         self.status = "open"
         self.number = 0
@@ -399,11 +399,18 @@ class TrialState:
         return len(memory) == size * len(kept) and all(a.from_bytes(b) for a, b in zip(kept, parts, strict=True))
 
     @classmethod
-    def from_row(cls, name: str, row: Any, store: Store) -> TrialState:
-        """As `to_row` wrote it; where the formulas are others now, outcomes are counted anew."""
+    def from_row(cls, name: str, row: Any, store: Store, known: TrialState | None = None) -> TrialState:
+        """As `to_row` wrote it; where the formulas are others now, outcomes are counted anew.
+
+        Who has `known` the trial before, and needs it no more, need not make its arms anew, where they are the same.
+        """
         state = json.loads(row.state)
-        made = cls(name, Settings.from_dict(state.pop("settings")))
-        position = state.pop("position")
+        settings, position = state.pop("settings"), state.pop("position")
+        if known is not None and settings == known.settings.to_dict() and state.get("dropped", {}) == known.dropped:
+            made = cls(name, known.settings, known.allocator)
+            made._deciders = known._deciders
+        else:
+            made = cls(name, Settings.from_dict(settings))
         if state.keys() - _SELDOM != set(_ALWAYS):
             # Of a name with a damaged letter nothing would be known: a unit might be given another arm.
             raise ValueError(f"it has {', '.join(sorted(state))}")

@@ -207,11 +207,11 @@ def read_log(connection: sa.Connection, name: str, *, kinds: Sequence[str] = ())
         last = page[-1].number
 
 
-def load_state(connection: sa.Connection, name: str) -> TrialState:
-    """A trial's state as it is kept."""
+def load_state(connection: sa.Connection, name: str, known: TrialState | None = None) -> TrialState:
+    """A trial's state as it is kept; one that was `known` before is then no longer to be used."""
     row = trial_row(connection, name)
     with as_written(f'the state of trial "{name}"'):
-        return TrialState.from_row(name, row, DatabaseStore(connection, name))
+        return TrialState.from_row(name, row, DatabaseStore(connection, name), known)
 
 
 @contextlib.contextmanager

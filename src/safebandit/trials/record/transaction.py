@@ -79,7 +79,8 @@ class Transaction:
             raise no_trial(self._connection, name)
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
-            state = load_state(self._connection, name)
+            # Another process has written.
+            state = load_state(self._connection, name, state)
         store = DatabaseStore(self._connection, name, ahead)
         store.expect(_spelled(self._expected.pop(name, ())))
         return self._begin(state, store).ready()
