@@ -103,7 +103,7 @@ def write(connection: sa.Connection, name: str, written: Written) -> None:
     )
     if connection.dialect.name == "postgresql":
         parts = ((log, _EVENT), (new, _UNIT), (changed, _UNIT))
-        sent = (canonical([dict(zip(names, row, strict=True)) for row in rows]) for rows, names in parts)
+        sent = (canonical([dict(zip(names, row, strict=True)) for row in rows], finite=True) for rows, names in parts)
         _run(connection, "all at once", (*state, *sent))
         return
     _run(connection, "change trial", state)
@@ -128,7 +128,7 @@ def _listed(connection: sa.Connection, ids: Sequence[str]) -> Any:
 
 def as_row(trial: str, unit: Unit) -> tuple[Any, ...]:
     """A unit as it is kept, in the order of the columns."""
-    outcome, told_at = canonical(unit.outcome), canonical(unit.told_at)
+    outcome, told_at = (canonical(each, finite=True) for each in (unit.outcome, unit.told_at))
     given = (trial, unit.id, unit.arm, unit.round, unit.play, unit.asked_at)
     context = canonical(unit.context) if unit.context else None
     return (*given, outcome, told_at, unit.lost_at, unit.pending, unit.voided_at, context, unit.stratum or None)
