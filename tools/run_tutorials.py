@@ -27,14 +27,16 @@ def notebooks() -> list[Path]:
     return sorted(FOLDER.glob("*.ipynb"))
 
 
-def run(path: Path) -> nbformat.NotebookNode:
-    """Run a notebook in an empty folder, with the data beside it, and return it with what it shows now."""
+def run(path: Path, commands: Path = Path(sys.executable).parent) -> nbformat.NotebookNode:
+    """Run a notebook in an empty folder, with the data beside it, and return it with what it shows now.
+
+    `!safebandit` in a cell is the command in the folder `commands`: that beside the Python that runs the notebook.
+    """
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         for data in path.parent.glob("*.csv"):
             shutil.copy(data, folder)
-        # `!safebandit` in a cell is the command beside the Python that runs the notebook.
-        found = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        found = os.pathsep.join([str(commands), os.environ.get("PATH", os.defpath)])
         surroundings = {**os.environ, "PATH": found, "COLUMNS": "120", "NO_COLOR": "1"}
         client = NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": folder}})
         client.execute(env=surroundings)

@@ -1,5 +1,6 @@
 """The formulas once more: slow, plain, from their definitions, with nothing of the package's own arithmetic."""
 
+import functools
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -335,12 +336,18 @@ def passes_jointly(table, chance, soft, t, rho, alpha, random):
     return passed
 
 
+@functools.cache
+def chances_above(a, b):
+    """Points of [0, 1], and the chance of Beta(a, b) to lie above each: between two so near it is a straight line."""
+    points = np.linspace(0.0, 1.0, 50_001)
+    return points, special.betaincc(a, b, points)
+
+
 def risks_given_reward(table, least, random):
     """The risks p01 + p11 of draws from Dirichlet(1/2 + table), each given that p10 + p11 is at least so much."""
     n00, n01, n10, n11 = np.asarray(table) + 0.5
-    reward = special.betainccinv(
-        n10 + n11, n00 + n01, random.random(least.shape) * special.betaincc(n10 + n11, n00 + n01, least)
-    )
+    points, above = chances_above(n10 + n11, n00 + n01)
+    reward = np.interp(random.random(least.shape) * np.interp(least, points, above), above[::-1], points[::-1])
     return reward * random.beta(n11, n10, least.shape) + (1.0 - reward) * random.beta(n01, n00, least.shape)
 
 

@@ -102,6 +102,8 @@ def _grounds(
     state: TrialState, allocator: Allocator, decision: Decision, chances: Chances, before: Position
 ) -> dict[str, Any]:  # fmt: skip
     """What a decision rests on; `before` is where the random numbers were."""
+    if not math.isfinite(math.fsum((*chances.arms, chances.held))):
+        raise ValueError(f"a chance must be a number, got {chances.arms}")
     # As lists, for numbers are taken from them many times faster than from arrays.
     seen = decision.permissible.tolist(), decision.indices.tolist(), decision.bounds.tolist(), allocator.bars()
     arms = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+
+import orjson
 
 from safebandit.errors import DamagedError
 
@@ -79,22 +82,64 @@ def kind_of(kind: str, content: Mapping[str, Any]) -> str:
 
 def hash_of(fields: tuple[Any, ...]) -> str:
     """SHA-256 of the fields, written as one JSON list."""
-    return hashlib.sha256(canonical(list(fields)).encode()).hexdigest()
+    try:
+        # Texts and whole numbers are written alike.
+        return hashlib.sha256(orjson.dumps(list(fields))).hexdigest()
+    except TypeError:
+        return hashlib.sha256(canonical(list(fields)).encode()).hexdigest()
 
 
-def canonical(value: Any) -> str:
+def canonical(value: Any, *, finite: bool = False) -> str:
     """The one JSON text of a value: keys in order, no spaces, numbers as Python writes them.
+
+    NaN and infinity are refused. Who knows that there is none says `finite`, and has the text sooner.
 
     >>> canonical({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'
     """
-    return _write(value)
+    text = _quickly(value, finite) if _AGREES else None
+    return _write(value) if text is None else text
 
 
 # Made once: making one takes as long as a short text.
 _write = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
 ).encode
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+def _quickly(value: Any, finite: bool) -> str | None:
+    """The text by orjson, ten times as fast as Python; None where Python may write it otherwise, or refuse it.
+
+    Of numbers below 0.0001 it writes 1e-7 for 1e-07, or 0.00002 for 2e-05; and null for NaN, too.
+    """
+    try:
+        text: bytes = orjson.dumps(value, option=_OPTIONS)
+    except TypeError:
+        return None
+    doubtful = (not finite and b"null" in text) or b"0.0000" in text or _has_small_exponent(text)
+    return None if doubtful else text.decode()
+
+
+def _has_small_exponent(text: bytes) -> bool:
+    """Whether something stands in a text that looks like the end of 1e-7."""
+    # Only minus signs are looked at: letters would take longer than all the rest.
+    at = text.find(b"-")
+    while at >= 0:
+        if text[at - 1 : at] == b"e" and text[at + 1 : at + 2] in (b"5", b"6", b"7", b"8", b"9"):
+            return True
+        at = text.find(b"-", at + 1)
+    return False
+
+
+def _agrees() -> bool:
+    """Whether this orjson writes numbers of every size as Python does, but for those that are left to Python."""
+    sizes = (digits * 10.0**power for power in range(-30, 31) for digits in (1.0, -1.5, 1.2345678901234567))
+    return all(_quickly(number, finite=True) in (None, _write(number)) for number in sizes)
+
+
+# Another version of orjson may do otherwise, and a record must not depend on which is installed.
+_AGREES = _agrees()
 
 
 def read_json(text: str | bytes) -> Any:
@@ -119,7 +164,8 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mapping[str, Any], previous: str) -> Event:
     """The event with its hash."""
-    fields = (trial, number, time, actor, kind, canonical(body), previous)
+    # A decision is written in numbers that were looked at one by one.
+    fields = (trial, number, time, actor, kind, canonical(body, finite=kind in DECISIONS), previous)
     return Event(*fields, hash_of(fields))
 
 
@@ -161,8 +207,22 @@ def is_time(text: str) -> bool:
     (True, False, False)
     """
     try:
-        return text == _as_text(datetime.fromisoformat(text))
-    except (TypeError, ValueError):
+        fraction = text[20:26]
+        return (
+            len(text) == 27 and fraction.isascii() and fraction.isdigit() and text[26] == "Z" and _is_second(text[:20])
+        )
+    except (TypeError, AttributeError):
+        return False
+
+
+# Events come many in a second, and reading a time takes long.
+@functools.lru_cache(maxsize=64)
+def _is_second(text: str) -> bool:
+    """Whether a time is one, up to the point behind its second."""
+    try:
+        whole = f"{text}000000Z"
+        return _as_text(datetime.fromisoformat(whole)) == whole
+    except ValueError:
         return False
 
 

@@ -238,7 +238,7 @@ class Replay:
             if state.stands_for(()) is None:
                 drafts.check_id(state, asked)
                 draft = drafts.ask(state, asked)
-                if draft.kind == event.kind and canonical(draft.body) == event.body:
+                if draft.kind == event.kind and canonical(draft.body, finite=True) == event.body:
                     return draft.body
         except (SafebanditError, ValueError):
             pass

@@ -1,7 +1,8 @@
 """A database of every released version, on SQLite and on PostgreSQL: migrated, it verifies, and its trials go on.
 
 The files hold what the code of each version wrote: two trials with a correction, a unit that was given up and an
-amendment, one that is closed, and two keys.
+amendment, one that is closed, and two keys; since 0.6.0 one of a project, with strata, eligible arms and an amendment
+that two people made, a person and an alert.
 """
 
 import gzip
@@ -24,7 +25,7 @@ from .helpers import refused
 
 FIRST = Path(__file__).parents[1] / "version_0_1_0" / "trials.db"
 WRITTEN = Path(__file__).parent / "versions"
-VERSIONS = {"0.1.0": "0001", "0.2.0": "0002", "0.3.0": "0004", "0.4.0": "0004", "0.5.0": "0005"}
+VERSIONS = {"0.1.0": "0001", "0.2.0": "0002", "0.3.0": "0004", "0.4.0": "0004", "0.5.0": "0005", "0.6.0": "0008"}
 
 
 def as_file(version, path):

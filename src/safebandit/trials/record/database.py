@@ -21,7 +21,7 @@ from safebandit.trials.record.sqlite_file import is_read_only, open_file
 # Connections of a process to PostgreSQL, unless told: a file needs no limit.
 POOL = 15
 # The migration that this code needs.
-REVISION = "0008"
+REVISION = "0009"
 
 # A trial's name with that of its project before it.
 NAME_LENGTH = 100

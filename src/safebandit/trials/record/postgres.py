@@ -7,6 +7,8 @@ machines and networks that are gone.
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 import time
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -22,6 +24,8 @@ STATEMENT_SECONDS = 8
 ANSWER_SECONDS = 10.0
 # For a free connection of the pool.
 POOL_SECONDS = 10
+# A connection that was idle for so long may be one to a server that is gone: it is asked before it is used.
+IDLE_SECONDS = 1.0
 # After a silence nothing is asked for so long: whoever waits in line must not wait as long, one after the other.
 PAUSE_SECONDS = 1.0
 
@@ -44,11 +48,26 @@ def open_postgres(url: URL, pool: int) -> sa.Engine:
         "keepalives_count": 3,
     }
     made = sa.create_engine(
-        url, pool_pre_ping=True, pool_size=min(5, pool), max_overflow=max(0, pool - 5), pool_timeout=POOL_SECONDS,
+        url, pool_size=min(5, pool), max_overflow=max(0, pool - 5), pool_timeout=POOL_SECONDS,
         connect_args=arguments, hide_parameters=True,
     )  # fmt: skip
     sa.event.listen(made, "do_connect", _Connector().connect)
+    sa.event.listen(made, "checkin", _note_use)
+    sa.event.listen(made, "checkout", functools.partial(_check_idle, made.dialect))
     return made
+
+
+def _note_use(_: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _check_idle(dialect: Any, connection: Any, record: Any, _: Any) -> None:
+    """Ask an idle connection whether its server is there; SQLAlchemy's own way asks before every transaction."""
+    if time.monotonic() - record.info.get("used", math.inf) > IDLE_SECONDS:
+        try:
+            dialect.do_ping(connection)
+        except psycopg.Error as problem:
+            raise sa.exc.InvalidatePoolError from problem
 
 
 @contextlib.contextmanager

@@ -74,14 +74,12 @@ class DatabaseStore:
         self._found[unit.id] = self._changed[unit.id] = unit
 
     def units(self) -> Iterable[Unit]:
-        """Every unit, in the order of their rounds."""
-        self.flush()
+        """Every unit that is written, in the order of their rounds."""
         wanted = sa.select(units).where(units.c.trial == self._trial).order_by(units.c.round)
         return [_read_unit(row) for row in self._connection.execute(wanted)]
 
     def other_than(self, known: Mapping[str, Unit]) -> str | None:
         """A unit that is kept otherwise than it is known, or is not kept, or not known; None if there is none."""
-        self.flush()
         left = dict(known)
         for page in rows.read_units(self._connection, self._trial):
             for row in page:
@@ -133,15 +131,12 @@ class DatabaseStore:
         """Keep the event that follows the last one."""
         self.appended.append(event)
 
-    def flush(self) -> None:
-        """Write what has changed of units."""
+    def written(self, state: dict[str, Any]) -> rows.Written:
+        """All that is to be written, with the trial's state as it is kept."""
         new, changed = (
             [unit for unit in self._changed.values() if (unit.id in self._new) == is_new] for is_new in (True, False)
         )
-        rows.add_units(self._connection, self._trial, new)
-        rows.change_units(self._connection, self._trial, changed)
-        self._changed.clear()
-        self._new.clear()
+        return rows.Written(state, self.appended, new, changed)
 
 
 _ONE_UNIT = sa.select(units).where(units.c.trial == sa.bindparam("of"), units.c.id == sa.bindparam("unit"))
@@ -207,9 +202,13 @@ def read_log(connection: sa.Connection, name: str, *, kinds: Sequence[str] = ())
         last = page[-1].number
 
 
-def load_state(connection: sa.Connection, name: str, known: TrialState | None = None) -> TrialState:
-    """A trial's state as it is kept; one that was `known` before is then no longer to be used."""
-    row = trial_row(connection, name)
+def load_state(connection: sa.Connection, name: str) -> TrialState:
+    """A trial's state as it is kept."""
+    return state_of(connection, name, trial_row(connection, name))
+
+
+def state_of(connection: sa.Connection, name: str, row: Any, known: TrialState | None = None) -> TrialState:
+    """The state that a trial's row has; one that was `known` before is then no longer to be used."""
     with as_written(f'the state of trial "{name}"'):
         return TrialState.from_row(name, row, DatabaseStore(connection, name), known)
 

@@ -18,7 +18,7 @@ from safebandit.trials.record import rows
 from safebandit.trials.record.database import trials
 from safebandit.trials.record.projects import check_there
 from safebandit.trials.record.registry import register
-from safebandit.trials.record.store import Ahead, DatabaseStore, load_state, no_trial
+from safebandit.trials.record.store import Ahead, DatabaseStore, no_trial, state_of
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.texts import check_name, check_text, project_of, read_unit_id
@@ -72,27 +72,22 @@ class Transaction:
         if name in self._engines:
             self._stores[name].ahead = ahead
             return self._engines[name]
-        # FOR UPDATE locks the row on PostgreSQL; SQLite, which has no such words, is locked as a whole.
-        columns = sa.select(trials.c.number, trials.c.hash).where(trials.c.name == name).with_for_update()
-        row = self._connection.execute(columns).one_or_none()
+        row = rows.lock_trial(self._connection, name)
         if row is None:
             raise no_trial(self._connection, name)
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
             # Another process has written.
-            state = load_state(self._connection, name, state)
+            state = state_of(self._connection, name, row, state)
         store = DatabaseStore(self._connection, name, ahead)
         store.expect(_spelled(self._expected.pop(name, ())))
         return self._begin(state, store).ready()
 
     def flush(self) -> None:
         """Write all that was added, once."""
-        written = {name: store for name, store in self._stores.items() if store.appended}
-        for name in written:
-            rows.change_trial(self._connection, name, self._engines[name].state.to_row())
-        rows.add_events(self._connection, [event for store in written.values() for event in store.appended])
-        for store in written.values():
-            store.flush()
+        for name, store in self._stores.items():
+            if store.appended:
+                rows.write(self._connection, name, store.written(self._engines[name].state.to_row()))
         for name in self._created:
             first = self._stores[name].event(1)
             register(self._connection, "trial created", {"trial": name, "hash": first.hash}, actor=first.actor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -36,7 +38,7 @@ def verify(
     Without `alone`, what all trials share is left to `verify_database`. A `checkpoint` is a file: if it is there, the
     trial is recomputed from where it ends, and before that only its hashes; where all holds, it is written anew.
     """
-    with ledger.reading() as connection:
+    with _without_old_garbage(), ledger.reading() as connection:
         row = trial_row(connection, name)
         replay = Replay(name, expected=expected)
         after = None if progress is None else lambda number: progress(number, row.number)
@@ -76,6 +78,21 @@ def _passed_over(
     if (number, previous) != (replay.number, replay.hash):
         return number, f"event {replay.number} is not the one that the checkpoint ends with: this is another log"
     return None
+
+
+@contextlib.contextmanager
+def _without_old_garbage() -> Iterator[None]:
+    """Meanwhile, Python does not look through what is there already for what can be thrown away: compiled formulas are
+    hundreds of thousands of objects, and a long trial makes as many of its own.
+    """
+    frozen_before = gc.get_freeze_count() > 0
+    if not frozen_before:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if not frozen_before:
+            gc.unfreeze()
 
 
 def verify_database(ledger: Ledger, *, expected: str | None = None) -> Verification:
