@@ -4,7 +4,7 @@ The prior of a mean reward is flat. That of a risk is Beta(1, b), by which an ar
 unit is known, with a point of mass at its limit, which is safe. A row changes only with the arm's own outcomes, so that
 of all rows one is written anew per unit. It holds
 
-    the table of the reward's law Beta(a, b) (see `beta_tables`), a, and 1 / (a + b)
+    the table of the reward's law Beta(a, b) (see `beta_tables`), a, and a + b
     the chance to be safe
     the largest excess of its risks over their limits: places, and weights that add up to the chance to be unsafe
     the means of its reward and of each risk
@@ -26,7 +26,7 @@ from safebandit.core.dispatch import both, inlined, rare
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 EXCESSES = _PLACES.size
 # Where the numbers of a row are, behind the table; of m risks 1 + m means, and then m of safe arms.
-A, SHARE, SAFE = TABLE, TABLE + 1, TABLE + 2
+A, N, SAFE = TABLE, TABLE + 1, TABLE + 2
 EXCESS, WEIGHT, MEANS = TABLE + 3, TABLE + 3 + EXCESSES, TABLE + 3 + 2 * EXCESSES
 # Excesses of a smaller chance cost nothing.
 NEGLIGIBLE = 1e-9
@@ -54,7 +54,7 @@ def prior_failures(limit: float) -> float:
 @rare
 def note_reward(row: Numbers, plays: float, ones: float) -> None:
     """Write what is believed of an arm's reward."""
-    row[A], row[SHARE], row[MEANS] = ones + 1.0, 1.0 / (plays + 2.0), (ones + 1.0) / (plays + 2.0)
+    row[A], row[N], row[MEANS] = ones + 1.0, plays + 2.0, (ones + 1.0) / (plays + 2.0)
     tabulate(row, ones + 1.0, plays - ones + 1.0)
 
 
@@ -99,11 +99,11 @@ def _spread_one(row: Numbers, risks: Numbers, limit: float, total: float) -> Non
     first, last = reach_of(a, b)
     low = max(0.0, 1.0 / (1.0 + math.exp(-first)) - limit)
     high = max(0.0, 1.0 / (1.0 + math.exp(-last)) - limit)
-    added, highest = 0.0, (a - 1.0) * math.log(a / (a + b)) + (b - 1.0) * math.log(b / (a + b))
+    mean, added = a / (a + b), 0.0
     for i in range(EXCESSES):
         y = low + 0.5 * (1.0 + _PLACES[i]) * (high - low)
         x = limit + y
-        density = math.exp((a - 1.0) * math.log(x) + (b - 1.0) * math.log(1.0 - x) - highest)
+        density = math.exp((a - 1.0) * math.log(x / mean) + (b - 1.0) * math.log((1.0 - x) / (1.0 - mean)))
         row[EXCESS + i], row[WEIGHT + i] = y, _WEIGHTS[i] * density
         added += row[WEIGHT + i]
     # Beyond the reach of the law there is next to nothing.

@@ -33,9 +33,9 @@ from safebandit.core.arm_beliefs import (
     MEANS,
     NEGLIGIBLE,
     SAFE,
-    SHARE,
     WEIGHT,
     A,
+    N,
     note_reward,
     note_risks,
     row_size,
@@ -48,12 +48,12 @@ from safebandit.core.dispatch import compiled, inlined, rare
 UNHEARD_OF = 1e-12
 # The widest step of the common grid.
 WIDEST = 0.6
-# The lines of `Grid.lines`. Of all arms: logits, their values x, x (1 - x), 1 / the way to the next value, the weights
-# of a place and of a slope there in an integral by the trapezoid rule, the product of F and the slope of its logarithm.
-LOGIT, VALUE, WIDTH, PER_VALUE, HALF, LIFT, EVERYONE, RATE = 0, 1, 2, 3, 4, 5, 6, 7
-# Of all arms but one: the product of F and its slope, P(M > x) x (1 - x) and its slope, and E(M - x)_+, with the second
-# and the third coefficient of its curve to the next place.
-OTHERS, SLOPE, AHEAD_RATE, AHEAD_BEND, AHEAD, SQUARE, CUBIC = 8, 9, 10, 11, 12, 13, 14
+# The lines of `Grid.lines`. Of all arms: logits, their values, the way to the next value, the weights of a place and of
+# a slope there in an integral by the trapezoid rule, the product of F and the slope of its logarithm.
+LOGIT, VALUE, WAY, HALF, LIFT, EVERYONE, RATE = 0, 1, 2, 3, 4, 5, 6
+# Of all arms but one: the product of F and its slope, P(M > x) on logits and its slope, and E(M - x)_+, with the
+# coefficients of its curve to the next place, in ways.
+OTHERS, SLOPE, AHEAD_RATE, AHEAD_BEND, AHEAD, LINE, SQUARE, CUBIC = 7, 8, 9, 10, 11, 12, 13, 14
 LINES = 15
 # The lines of `Grid.own`, by arm: the chance to lie below, the density, 1 / F, and the slope of log F.
 BELOW, DENSITY, INVERSE, OWN_RATE = 0, 1, 2, 3
@@ -71,13 +71,15 @@ class Beliefs(NamedTuple):
 
 class Grid(NamedTuple):
     """The places where all laws meet: what is there of all arms together and of each (see the names of lines above),
-    and by place (rows) the means of all arms given F, one arm after the other, and their slopes.
+    and by place (rows) the means of all arms given F, one arm after the other; the slope of a mean is its rate, that of
+    log F, times its turn.
     """
 
     lines: Numbers
     own: Numbers
     means: Numbers
-    slopes: Numbers
+    rates: Numbers
+    turns: Numbers
 
 
 @compiled
@@ -146,17 +148,18 @@ def _meet(rows: Numbers, logit: Numbers, risks: int) -> Grid:
     """The grid with what is there of all arms. Loops are apart, so that a processor takes several places at once."""
     size, arms, quantities = logit.size, rows.shape[0], 1 + risks
     lines, own = np.empty((LINES, size)), np.empty((OWN_LINES, arms, size))
-    means, slopes = np.empty((size, arms * quantities)), np.empty((size, arms * quantities))
+    shape = (size, arms * quantities)
+    means, rates, turns = np.empty(shape), np.empty(shape), np.empty(shape)
     for i in range(size):
         x = 1.0 / (1.0 + math.exp(-logit[i]))
         left = logit[i] - logit[i - 1] if i > 0 else 0.0
         right = logit[i + 1] - logit[i] if i < size - 1 else 0.0
-        lines[LOGIT, i], lines[VALUE, i], lines[WIDTH, i] = logit[i], x, x * (1.0 - x)
+        lines[LOGIT, i], lines[VALUE, i] = logit[i], x
         # Where steps differ, slopes correct the trapezoid rule.
         lines[HALF, i], lines[LIFT, i] = 0.5 * (left + right), (right * right - left * left) / 12.0
         lines[EVERYONE, i], lines[RATE, i] = 1.0, 0.0
     for i in range(size - 1):
-        lines[PER_VALUE, i] = 1.0 / (lines[VALUE, i + 1] - lines[VALUE, i])
+        lines[WAY, i] = lines[VALUE, i + 1] - lines[VALUE, i]
     for k in range(arms):
         row, column, safe = rows[k], k * quantities, rows[k, SAFE]
         for i in range(size):
@@ -170,15 +173,16 @@ def _meet(rows: Numbers, logit: Numbers, risks: int) -> Grid:
             lines[RATE, i] += rate
         for i in range(size):
             rate = own[OWN_RATE, k, i]
-            # E[X ; X <= x] of X ~ Beta is mean * P(X <= x) less the density on logits over a + b. The slope of a mean
-            # goes by what an arm is that is just not better, less the mean so far.
-            mean = row[MEANS] - rate * row[SHARE]
-            means[i, column], slopes[i, column] = mean, rate * (lines[VALUE, i] - mean)
+            # E[X ; X <= x] of X ~ Beta is mean * P(X <= x) less the density on logits over a + b. A mean turns to what
+            # an arm is that is just not better.
+            mean = row[MEANS] - rate / row[N]
+            means[i, column], rates[i, column], turns[i, column] = mean, rate, lines[VALUE, i] - mean
             for j in range(1, quantities):
                 if_safe = row[MEANS + risks + j]
                 mean = (row[MEANS + j] - if_safe + own[BELOW, k, i] * if_safe) * own[INVERSE, k, i]
-                means[i, column + j], slopes[i, column + j] = mean, rate * (if_safe / max(safe, LEAST) - mean)
-    return Grid(lines, own, means, slopes)
+                means[i, column + j], rates[i, column + j] = mean, rate
+                turns[i, column + j] = if_safe / max(safe, LEAST) - mean
+    return Grid(lines, own, means, rates, turns)
 
 
 @rare
@@ -186,29 +190,31 @@ def _leave_out(k: int, grid: Grid) -> None:
     """Write the lines of all arms but arm k."""
     lines, own, last = grid.lines, grid.own, grid.lines.shape[1] - 1
     for i in range(last + 1):
-        others = lines[EVERYONE, i] * own[INVERSE, k, i]
+        x = lines[VALUE, i]
+        others, width = lines[EVERYONE, i] * own[INVERSE, k, i], x * (1.0 - x)
         slope = others * (lines[RATE, i] - own[OWN_RATE, k, i])
-        rate = (1.0 - others) * lines[WIDTH, i]
+        rate = (1.0 - others) * width
         lines[OTHERS, i], lines[SLOPE, i], lines[AHEAD_RATE, i] = others, slope, rate
-        lines[AHEAD_BEND, i] = rate * (1.0 - 2.0 * lines[VALUE, i]) - slope * lines[WIDTH, i]
+        lines[AHEAD_BEND, i] = rate * (1.0 - 2.0 * x) - slope * width
     # E(M - x)_+ is the integral of P(M > z) over z above x: trapezoids with their correction by slopes.
     lines[AHEAD, last] = 0.0
     for i in range(last - 1, -1, -1):
         step = lines[LOGIT, i + 1] - lines[LOGIT, i]
         bend = step * step / 12.0 * (lines[AHEAD_BEND, i] - lines[AHEAD_BEND, i + 1])
         lines[AHEAD, i] = lines[AHEAD, i + 1] + 0.5 * step * (lines[AHEAD_RATE, i] + lines[AHEAD_RATE, i + 1]) + bend
+    # Between places it is the cubic that has its values and slopes at both.
     for i in range(last):
-        per, left, right = lines[PER_VALUE, i], lines[OTHERS, i] - 1.0, lines[OTHERS, i + 1] - 1.0
-        rise = (lines[AHEAD, i + 1] - lines[AHEAD, i]) * per
-        lines[SQUARE, i] = (3.0 * rise - 2.0 * left - right) * per
-        lines[CUBIC, i] = (left + right - 2.0 * rise) * per * per
+        left, right = (lines[OTHERS, i] - 1.0) * lines[WAY, i], (lines[OTHERS, i + 1] - 1.0) * lines[WAY, i]
+        rise = lines[AHEAD, i + 1] - lines[AHEAD, i]
+        lines[LINE, i], lines[SQUARE, i] = left, 3.0 * rise - 2.0 * left - right
+        lines[CUBIC, i] = left + right - 2.0 * rise
 
 
 @rare
 def _condition(k: int, rows: Numbers, grid: Grid, given: Numbers) -> float:
     """The chance that arm k is the best safe arm; the means of every arm, given that, are written."""
-    lines, own, means, slopes = grid.lines, grid.own, grid.means, grid.slopes
-    quantities, safe, a, n = given.size // rows.shape[0], rows[k, SAFE], rows[k, A], 1.0 / rows[k, SHARE]
+    lines, own, means, rates, turns = grid.lines, grid.own, grid.means, grid.rates, grid.turns
+    quantities, safe, a, n = given.size // rows.shape[0], rows[k, SAFE], rows[k, A], rows[k, N]
     given[:] = 0.0
     total, value = 0.0, 0.0
     for i in range(lines.shape[1]):
@@ -217,14 +223,14 @@ def _condition(k: int, rows: Numbers, grid: Grid, given: Numbers) -> float:
             continue
         x, others = lines[VALUE, i], lines[OTHERS, i]
         weight = density * (lines[HALF, i] * others + lines[LIFT, i] * (others * (a - n * x) + lines[SLOPE, i]))
-        lift = lines[LIFT, i] * density * others
+        lift = lines[LIFT, i] * (density * others)
         total += weight
-        value += weight * x + lift * lines[WIDTH, i]
+        value += weight * x + lift * x * (1.0 - x)
         for column in range(given.size):
             given[column] += weight * means[i, column]
         if abs(lift) > UNHEARD_OF:
             for column in range(given.size):
-                given[column] += lift * slopes[i, column]
+                given[column] += lift * rates[i, column] * turns[i, column]
     scale = 1.0 / max(total, LEAST)
     for column in range(given.size):
         given[column] *= scale
@@ -264,21 +270,21 @@ def _add_answer(chance: float, given: Numbers, rows: Numbers, moves: Numbers, sq
 
 @rare
 def _direct_cost(k: int, grid: Grid) -> float:
-    """E(M - reward)_+ of arm k: the integral of P(M > x) P(reward <= x)."""
-    lines, own, total = grid.lines, grid.own, 0.0
-    for i in range(lines.shape[1]):
-        rate, below = lines[AHEAD_RATE, i], own[BELOW, k, i]
-        slope = lines[AHEAD_BEND, i] * below + rate * own[DENSITY, k, i]
-        total += lines[HALF, i] * rate * below + lines[LIFT, i] * slope
+    """E(M - reward)_+ of arm k: the integral of P(M > x) P(reward <= x), by trapezoids as in `_leave_out`."""
+    lines, own, total, after, slope_after = grid.lines, grid.own, 0.0, 0.0, 0.0
+    for i in range(lines.shape[1] - 1, -1, -1):
+        below, rate = own[BELOW, k, i], lines[AHEAD_RATE, i]
+        now, slope = rate * below, lines[AHEAD_BEND, i] * below + rate * own[DENSITY, k, i]
+        if i < lines.shape[1] - 1:
+            step = lines[LOGIT, i + 1] - lines[LOGIT, i]
+            total += 0.5 * step * (now + after) + step * step / 12.0 * (slope - slope_after)
+        after, slope_after = now, slope
     return total
 
 
 @rare
 def _cost_of_excess(row: Numbers, grid: Grid) -> float:
-    """E[Y + (M - reward - Y)_+ ; Y > 0] of an arm. Every other point of the reward's table is enough.
-
-    Between places E(M - x)_+ is the cubic that has its values and slopes at both.
-    """
+    """E[Y + (M - reward - Y)_+ ; Y > 0] of an arm. Every other point of the reward's table is enough."""
     lines, last = grid.lines, grid.lines.shape[1] - 1
     cost, chance, top, start = 0.0, 0.0, lines[VALUE, last], 0
     for point in range(0, POINTS, 2):
@@ -297,8 +303,8 @@ def _cost_of_excess(row: Numbers, grid: Grid) -> float:
                 break
             while lines[VALUE, i + 1] < x:
                 i += 1
-            u = x - lines[VALUE, i]
-            ahead = lines[AHEAD, i] + u * (lines[OTHERS, i] - 1.0 + u * (lines[SQUARE, i] + u * lines[CUBIC, i]))
+            u = (x - lines[VALUE, i]) / lines[WAY, i]
+            ahead = lines[AHEAD, i] + u * (lines[LINE, i] + u * (lines[SQUARE, i] + u * lines[CUBIC, i]))
             gain += density_at(row, point) * ahead
         cost += weight * (y + gain / chance)
     return cost

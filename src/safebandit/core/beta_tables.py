@@ -2,7 +2,8 @@
 
 On logits Beta densities fade on both sides, so that even steps serve a law of any width, at the edges of [0, 1] too.
 A table is a row of numbers: the first logit, the step, the value of each point, and from each point to the next the
-quintic, in steps, that has the chances to lie below, the densities and their slopes at both.
+quintic, in steps, that has the chances to lie below, the densities and their slopes at both; behind the last point the
+first three of its numbers.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ TAIL = 11.0
 # The last place of a table, but for rounding.
 LAST = POINTS - 1.001
 # Where the parts of a table are, how many numbers a curve has, and how many a table.
-FIRST, STEP, PER_STEP, VALUES, CURVES = 0, 1, 2, 3, 3 + POINTS
+FIRST, STEP, VALUES, CURVES = 0, 1, 2, 2 + POINTS
 CURVE = 6
-TABLE = CURVES + CURVE * (POINTS - 1)
+TABLE = CURVES + CURVE * POINTS
 
 
 @inlined
@@ -40,59 +41,61 @@ def tabulate(table: Numbers, a: float, b: float) -> None:
     first, last = reach_of(a, b)
     step = (last - first) / (POINTS - 1)
     highest = -a * math.log1p(b / a) - b * math.log1p(a / b)
-    below, left, left_slope, left_bend = 0.0, 0.0, 0.0, 0.0
+    total, before, slope_before, bend_before = 0.0, 0.0, 0.0, 0.0
     for i in range(POINTS):
         logit = first + i * step
-        value = 1.0 / (1.0 + math.exp(-logit))
-        log_value = math.log(value)
-        right = step * math.exp(a * log_value + b * (log_value - logit) - highest)
+        odds_against = math.exp(-logit)
+        value, log_value = 1.0 / (1.0 + odds_against), -math.log1p(odds_against)
+        density = step * math.exp(a * log_value + b * (log_value - logit) - highest)
         rate = (a - (a + b) * value) * step
-        slope = right * rate
-        bend = right * (rate * rate - (a + b) * value * (1.0 - value) * step * step)
+        slope = density * rate
+        bend = density * (rate * rate - (a + b) * value * (1.0 - value) * step * step)
         if i > 0:
-            rise = max(0.0, 0.5 * (left + right) + 0.1 * (left_slope - slope) + (left_bend + bend) * (1.0 / 120.0))
-            _draw_curve(table, CURVES + CURVE * (i - 1), below, rise, left, right, 0.5 * left_slope, 0.5 * slope)
-            below += rise
-        table[VALUES + i] = value
-        left, left_slope, left_bend = right, slope, bend
-    scale = 1.0 / below
-    for i in range(CURVES, TABLE):
-        table[i] *= scale
-    table[FIRST], table[STEP], table[PER_STEP] = first, step, 1.0 / step
+            added = 0.5 * (before + density) + 0.1 * (slope_before - slope) + (bend_before + bend) / 120.0
+            total += max(0.0, added)
+        curve = CURVES + CURVE * i
+        table[VALUES + i], table[curve], table[curve + 1], table[curve + 2] = value, total, density, slope
+        before, slope_before, bend_before = density, slope, bend
+    table[FIRST], table[STEP] = first, step
+    _draw_curves(table, total)
 
 
 @inlined
-def _draw_curve(
-    table: Numbers, at: int, below: float, rise: float, left: float, right: float, bend: float, other: float
-) -> None:
-    """Write the quintic between two points: the chance to lie below the first, how much it rises, the densities at
-    both, and half of their slopes.
-    """
-    table[at], table[at + 1], table[at + 2] = below, left, bend
-    table[at + 3] = 10.0 * rise - 6.0 * left - 4.0 * right - 3.0 * bend + other
-    table[at + 4] = -15.0 * rise + 8.0 * left + 7.0 * right + 3.0 * bend - 2.0 * other
-    table[at + 5] = 6.0 * rise - 3.0 * (left + right) - bend + other
+def _draw_curves(table: Numbers, total: float) -> None:
+    """Make the quintic from each point to the next of the chances, densities and slopes, whose total is given."""
+    for i in range(POINTS):
+        curve = CURVES + CURVE * i
+        table[curve] /= total
+        table[curve + 1] /= total
+        table[curve + 2] = 0.5 * (table[curve + 2] / total)
+    for curve in range(CURVES, CURVES + CURVE * (POINTS - 1), CURVE):
+        after = curve + CURVE
+        rise = table[after] - table[curve]
+        left, right, bend, other = table[curve + 1], table[after + 1], table[curve + 2], table[after + 2]
+        table[curve + 3] = 10.0 * rise - 6.0 * left - 4.0 * right - 3.0 * bend + other
+        table[curve + 4] = -15.0 * rise + 8.0 * left + 7.0 * right + 3.0 * bend - 2.0 * other
+        table[curve + 5] = 6.0 * rise - 3.0 * (left + right) - bend + other
 
 
 @inlined
 def density_at(table: Numbers, point: int) -> float:
-    """The density per step at a point of the table other than the last."""
+    """The density per step at a point of the table."""
     return table[CURVES + CURVE * point + 1]
 
 
 @inlined
 def look_up(table: Numbers, logit: float) -> tuple[float, float]:
     """The chance to lie below a logit, and the density there. At the ends of the table and beyond there is none."""
-    first, per_step = table[FIRST], table[PER_STEP]
-    place = (logit - first) * per_step
+    place = (logit - table[FIRST]) / table[STEP]
     if not place > 0.0:
         return 0.0, 0.0
     if place >= LAST:
         return 1.0, 0.0
     point = int(place)
-    x, at = place - point, CURVES + CURVE * point
-    left, bend, c3, c4, c5 = table[at + 1], table[at + 2], table[at + 3], table[at + 4], table[at + 5]
-    below = table[at] + x * (left + x * (bend + x * (c3 + x * (c4 + x * c5))))
-    density = (left + x * (2.0 * bend + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) * per_step
+    x, curve = place - point, CURVES + CURVE * point
+    left, bend = table[curve + 1], table[curve + 2]
+    c3, c4, c5 = table[curve + 3], table[curve + 4], table[curve + 5]
+    below = table[curve] + x * (left + x * (bend + x * (c3 + x * (c4 + x * c5))))
+    density = (left + x * (2.0 * bend + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) / table[STEP]
     # Where a law fades, the curve may swing a little below 0.
     return min(1.0, max(0.0, below)), max(0.0, density)
