@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 from safebandit import BayesLower, BayesUpper, DoublyOptimistic, KLLower, KLUpper, Thompson, Trial, klbayes
 from safebandit.errors import ConflictError, PolicyError, TrialError
-from safebandit.trials import allocator, drafts, replay
+from safebandit.trials import allocator, differences, drafts, replay
 from safebandit.trials import trial as trial_module
 from safebandit.trials.events import NOTHING, seal
 
@@ -605,7 +605,7 @@ def test_a_forged_log_that_no_trial_writes_is_refused(number, changes, message):
 
 def test_other_formulas_say_so_before_they_go_on(monkeypatch):
     trial = play(Trial(ARMS, 0.3, "docb", seed=1), 5)
-    for module in (allocator, drafts, replay, trial_module):
+    for module in (allocator, differences, drafts, replay, trial_module):
         monkeypatch.setattr(module, "formulas_hash", lambda: "b" * 16)
     read = Trial.from_json(trial.to_json())
     assert read.log == trial.log

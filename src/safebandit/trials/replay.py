@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
-from safebandit.trials import approval, drafts, version_0_1_0
-from safebandit.trials.allocator import ESTIMATED, INTEGRATED
+from safebandit.trials import drafts, version_0_1_0
+from safebandit.trials.allocator import ESTIMATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
+from safebandit.trials.differences import different_parts, other_formulas
 from safebandit.trials.eligibility import Mask
 from safebandit.trials.engine import SOFTWARE, find_unit
 from safebandit.trials.events import (
     DECISIONS,
-    NO_ARM,
     NOTHING,
     Draft,
     Event,
@@ -26,12 +26,11 @@ from safebandit.trials.events import (
     stamp_problem,
 )
 from safebandit.trials.looks import consequences
+from safebandit.trials.requests_again import draft_again
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
 from safebandit.trials.texts import check_name, check_text, read_unit_id
-from safebandit.trials.units import Unit
-from safebandit.version import __version__
 
 # Where a decision that this version wrote says whose it is.
 _UNIT = re.compile(r',"unit":("(?:[^"\\]|\\.)*"),"version":[0-9]+,"why":')
@@ -45,8 +44,6 @@ _FOLLOWS = {
     "paused": "a rule pauses the trial",
     "routed": "a rule routes all units to the control",
 }
-_CHANGES = {kind: change for change, (kind, _) in drafts.STATUS_CHANGES.items()}
-_CHANGES |= {kind: change for change, kind in drafts.ROUTES.items()}
 
 
 class Verification(NamedTuple):
@@ -219,7 +216,7 @@ class Replay:
             return None
         if event.kind == "recounted":
             return self._recount_problem(state, event, content)
-        return self._draft_problem(self._draft(state, event.kind, content), event, content)
+        return self._draft_problem(draft_again(state, self.store, event.kind, content), event, content)
 
     def _repeated(self, event: Event) -> dict[str, Any] | None:
         """What a decision says that comes out letter by letter when it is made again: nothing of it need be read.
@@ -246,7 +243,7 @@ class Replay:
         return None
 
     def _draft_problem(self, draft: Draft | None, event: Event, content: Mapping[str, Any]) -> str | None:
-        if draft is not None and not _different(draft, event, content):
+        if draft is not None and not different_parts(draft, event, content):
             return None
         return f"event {event.number} is not what a trial writes: nothing that was asked for then gives it"
 
@@ -267,14 +264,14 @@ class Replay:
         """Whether the event is the one that the software had to write because of the one before."""
         if event.kind != due.kind:
             return f"event {event.number} is not the one that must follow: the trial writes that {_follows(due)}"
-        different = _different(due, event, content)
+        different = different_parts(due, event, content)
         if not different:
             written = event.actor == SOFTWARE
             return None if written else f"event {event.number} is written by the software, not by {event.actor!r}"
         if "proposal" in due.body:
             return f"event {event.number} is not what was approved: {different} differ"
         problem = f"event {event.number} is not what the design's rules give when they are measured again: {different}"
-        return f"{problem} differ{_other_formulas(content)}"
+        return f"{problem} differ{other_formulas(content)}"
 
     def _recount_problem(self, state: TrialState, event: Event, content: Mapping[str, Any]) -> str | None:
         if self.certain and content.get("stream", state.position) != state.position:
@@ -339,7 +336,7 @@ class Replay:
         # The first version did not always note how chances were known: it drew.
         noted = content.get("propensities", ESTIMATED)
         draft = drafts.ask(state, content["unit"], *told, noted=noted)
-        different = _different(draft, event, content)
+        different = different_parts(draft, event, content)
         # How many random numbers version 0.1.0 took is not known.
         self.certain = not different and not older
         if older and (different or content["stream"] is None) and version_0_1_0.may_have_drawn(state, draft, content):
@@ -349,105 +346,8 @@ class Replay:
             return None
         self.differences.append(Difference(event.number, content["unit"], content["arm"], draft.body["arm"]))
         problem = f"event {event.number} is not what its decision gives when it is made again: {different} differ"
-        return problem + _other_formulas(content)
-
-    def _draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft | None:
-        """The draft of the request that an event was written for."""
-        if kind == "amended":
-            return drafts.amend(state, content["reason"], content["changes"])
-        if kind in _CHANGES:
-            return drafts.set_status(state, _CHANGES[kind], content["reason"])
-        if kind in ("proposed", "approved", "declined", "withdrawn"):
-            return self._proposal_draft(state, kind, content)
-        if kind not in ("told", "corrected", "given up", "voided"):
-            raise ConflictError(f"an event of the kind {kind!r} cannot be there")
-        return self._unit_draft(state, kind, content)
-
-    def _unit_draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft | None:
-        unit = self._unit(content["unit"])
-        if kind == "given up":
-            return drafts.give_up(state, unit, content["reason"])
-        if kind == "voided":
-            return drafts.void(state, unit, content["reason"])
-        reward, *risks = content["outcome"]
-        risk = risks[0] if len(risks) == 1 else risks
-        if kind == "told":
-            return drafts.tell(state, unit, reward, risk)
-        return drafts.correct(state, unit, reward, risk, content["reason"])
-
-    def _proposal_draft(self, state: TrialState, kind: str, content: Mapping[str, Any]) -> Draft:
-        person = content["person"]
-        if kind == "proposed":
-            draft = approval.again(state, content, self._unit)
-            return approval.propose(state, draft, person=person, expires=content["expires"])
-        number = content["proposal"]
-        if kind == "approved":
-            draft = approval.again(state, approval.found(state, number), self._unit)
-            return approval.approve(state, number, draft, person=person, at=content["at"])
-        return approval.refuse(state, number, content["reason"], person=person)
-
-    def _unit(self, id: str) -> Unit:
-        unit = self.store.unit(id)
-        if unit is None:
-            raise ConflictError(f"unit {id!r} is told of, but was never given an arm")
-        return unit
+        return problem + other_formulas(content)
 
 
 def _follows(due: Draft) -> str:
     return "what was approved is done" if "proposal" in due.body else _FOLLOWS[due.kind]
-
-
-def _other_formulas(content: Mapping[str, Any]) -> str:
-    """That others made an event, where they did."""
-    if content.get("formulas", formulas_hash()) == formulas_hash():
-        return ""
-    made = f"formulas {content['formulas']} of safebandit {content.get('software')}"
-    return f" (it was decided by {made}, these are {formulas_hash()} of {__version__})"
-
-
-def _different(draft: Draft, event: Event, content: Mapping[str, Any]) -> str:
-    """The parts of an event that another draft of the same request has otherwise; nothing where they are the same."""
-    if draft.kind == event.kind and canonical(draft.body) == event.body:
-        return ""
-    if "cause" in content and draft.kind in NO_ARM:
-        # Written before the two had kinds of their own.
-        draft = Draft("held", {**draft.body, "cause": NO_ARM[draft.kind]})
-    mine = {**draft.body, **{key: content[key] for key in ("software", "formulas", "clock") if key in content}}
-    older = event.kind in DECISIONS and version_0_1_0.decided(content)
-    if older:
-        mine = version_0_1_0.as_noted(mine, content)
-    if str(content.get("propensities")).startswith(INTEGRATED):
-        mine = _within_error(mine, content)
-    made_by = (content.get("software", __version__), content.get("formulas", formulas_hash()))
-    if older or made_by != (__version__, formulas_hash()):
-        # Another version may say the same in other words, or say more.
-        mine = {key: value for key, value in mine.items() if key in content}
-        mine |= {key: content[key] for key in ("why", "why_selected") if key in content}
-    if draft.kind == event.kind and (canonical(mine) == event.body or canonical(_signed(mine, content)) == event.body):
-        return ""
-    parts = sorted(key for key in {*mine, *content} if mine.get(key) != content.get(key))
-    return ", ".join(parts) or "kind"
-
-
-def _within_error(mine: dict[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """A draft of a decision with the integrated chances that an event has, where they are as near as an integral says:
-    another version or another machine may sum it up otherwise.
-    """
-    error, theirs = float(content["propensities"].removeprefix(INTEGRATED)), content["arms"]
-    arms = {
-        arm: {**saw, "propensity": theirs[arm]["propensity"]}
-        if arm in theirs and abs(saw["propensity"] - theirs[arm]["propensity"]) <= error
-        else saw
-        for arm, saw in mine["arms"].items()
-    }
-    near = abs(mine["held_propensity"] - content["held_propensity"]) <= error
-    return {**mine, "arms": arms, **({"held_propensity": content["held_propensity"]} if near else {})}
-
-
-def _signed(mine: Any, theirs: Any) -> Any:
-    """A draft with the signs of zeros that an event has: -0.0 was once kept as it was told."""
-    if isinstance(mine, dict) and isinstance(theirs, Mapping):
-        return {key: _signed(value, theirs.get(key)) for key, value in mine.items()}
-    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
-        return [_signed(*pair) for pair in zip(mine, theirs, strict=True)]
-    return theirs if isinstance(mine, float) and isinstance(theirs, float) and mine == theirs == 0.0 else mine

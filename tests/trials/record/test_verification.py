@@ -3,7 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from safebandit.trials import allocator, drafts, replay
+from safebandit.trials import allocator, differences, drafts, replay
 from safebandit.trials.events import Event, hash_of
 from safebandit.trials.record.verification import verify
 
@@ -170,7 +170,7 @@ def test_one_byte_of_the_memory(told):
 
 def formulas(monkeypatch, name):
     """Pretend to be the package with other formulas."""
-    for module in (allocator, drafts, replay):
+    for module in (allocator, differences, drafts, replay):
         monkeypatch.setattr(module, "formulas_hash", lambda: name * 16)
 
 
@@ -209,7 +209,7 @@ def test_a_byte_that_is_no_text(told):
 
 
 def test_other_words_of_another_version_are_no_other_decision(told, monkeypatch):
-    monkeypatch.setattr(replay, "__version__", "9.9")
+    monkeypatch.setattr(differences, "__version__", "9.9")
     monkeypatch.setattr(allocator.Allocator, "reason_of", lambda *_: "in other words")
     assert verify(told, "knee").holds
     monkeypatch.undo()
