@@ -91,6 +91,10 @@ def serve(
     viewer_delay: Annotated[
         int, _setting("VIEWER_DELAY", "Units that viewers see sums late, at least; 0: at once.", min=0, max=1_000_000)
     ] = 0,
+    verify_every: Annotated[
+        float,
+        _setting("VERIFY_EVERY", "Hours between verifications of what changed; 0: only when asked.", min=0, max=8760),
+    ] = 1.0,
     session_hours: Annotated[
         float, _setting("SESSION_HOURS", "Hours after which a browser is signed out.", min=0.01, max=8760)
     ] = 12.0,
@@ -171,7 +175,7 @@ def serve(
         user=smtp_user,
         password_file=smtp_password_file,
     )
-    options = Options(rates, limits, viewer_delay, network, pool, mail, sessions, identity)
+    options = Options(rates, limits, viewer_delay, network, pool, mail, sessions, identity, verify_every)
     status = run(Place(db, host, port, key_file), workers=workers, options=options, say=_say)
     if status:
         raise typer.Exit(status)

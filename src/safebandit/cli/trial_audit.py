@@ -93,7 +93,7 @@ def verify(
                 whole = verify_database(ledger, expected=expect)
                 each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
         for failed in (one for one in each.values() if not one.holds):
-            _tell(ledger, failed.trial, str(failed.problem))
+            _tell(ledger, failed)
     found = [*([] if whole is None else [whole]), *each.values()]
     holds = all(one.holds for one in found)
     if json:
@@ -105,12 +105,12 @@ def verify(
     return 0 if holds else 1
 
 
-def _tell(ledger: Any, trial: str, problem: str) -> None:
+def _tell(ledger: Any, found: Any) -> None:
     """Have alerts tell of it, where something can be written."""
     from safebandit.service.alerts.courier import tell_failed_verification
 
     try:
-        tell_failed_verification(ledger.engine, trial, problem)
+        tell_failed_verification(ledger.engine, found.trial, str(found.problem), event=found.failed or 0)
     except SafebanditError as refusal:
         typer.echo(f"no alert was sent: {refusal}", err=True)
 

@@ -28,10 +28,12 @@ from safebandit.service.page import routes
 from safebandit.service.people import People
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.rehearsing import Rehearsals
+from safebandit.service.scheduled.rounds import Rhythm, Rounds
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
 from safebandit.trials.record.database import POOL
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.replay import Verification
 from safebandit.version import __version__
 
 
@@ -45,12 +47,13 @@ def create_app(
     pace: Pace | None = None,
     sessions: SessionLimits | None = None,
     identity: OidcSettings | None = None,
+    rhythm: Rhythm | None = None,
 ) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
     Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL; alerts are
     sent by e-mail where there is a `mail` server, at this `pace`. People sign in by the provider `identity`, if there
-    is one, and stay so within the limits of `sessions`.
+    is one, and stay so within the limits of `sessions`. All trials are verified in this `rhythm`, if there is one.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
@@ -70,12 +73,21 @@ def create_app(
             app.state.alerts, app.state.outbox = Alerts(ledger), Outbox(ledger.engine)
             courier = Courier(ledger, metrics, mail=mail, late=viewer_delay > 0, pace=pace)
             app.state.courier = courier
-            app.state.verifications = Verifications(ledger, app.state.long_work, failed=courier.verified)
+
+            def failed(trial: str | None, found: Verification, again: bool = True) -> None:
+                courier.verified(trial, str(found.problem), event=found.failed or 0, again=again)
+
+            app.state.verifications = Verifications(
+                ledger, app.state.long_work, failed=failed, noted=lambda trial, held: metrics.verified(trial, held=held)
+            )  # fmt: skip
+            rounds = None if rhythm is None else Rounds(ledger, database, metrics, rhythm=rhythm, failed=failed)
             app.state.rehearsals = Rehearsals(app.state.long_work)
             try:
                 yield
             finally:
                 app.state.scribe.close()
+                if rounds is not None:
+                    await asyncio.to_thread(rounds.close)
                 await asyncio.to_thread(courier.close)
 
     app = FastAPI(

@@ -28,6 +28,13 @@ class Metrics:
         self._queue = Gauge("scribe_queue", "Writes that wait.", multiprocess_mode="livesum", **kept)
         self._connections = Gauge("connections", "Connections that are open.", multiprocess_mode="livesum", **kept)
         self._alerts = Counter("alerts", "Attempts to send a message of an alert.", ["channel", "result"], **kept)
+        self._verified = Gauge(
+            "verified_timestamp_seconds", "When a trial was last verified, and held.", ["trial"],
+            multiprocess_mode="max", **kept,
+        )  # fmt: skip
+        latest: dict[str, Any] = {"multiprocess_mode": "mostrecent", **kept}
+        self._failing = Gauge("verification_failed", "1 where a trial's last verification failed.", ["trial"], **latest)
+        self._damaged = Gauge("database_failed", "1 where the last check of the database itself failed.", **latest)
         self._ended = Counter("connections_ended", "Connections that a limit ended.", ["limit"], **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -58,6 +65,15 @@ class Metrics:
     def alerted(self, channel: str, result: str) -> None:
         """Count an attempt to send a message: it was `sent`, `failed` and is made again, or was `given up`."""
         self._alerts.labels(channel, result).inc()
+
+    def verified(self, trial: str | None, *, held: bool) -> None:
+        """Note that a trial, or the database itself (None), was verified, and whether it held."""
+        if trial is None:
+            self._damaged.set(not held)
+            return
+        self._failing.labels(trial).set(not held)
+        if held:
+            self._verified.labels(trial).set_to_current_time()
 
     def text(self, trials: Sequence[TrialLine], *, unsent: int) -> bytes:
         """All numbers as Prometheus reads them; of trials those of these, as they are in the record now, and how many

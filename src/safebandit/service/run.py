@@ -25,6 +25,7 @@ from safebandit.service.network import Network
 from safebandit.service.oidc.settings import OidcSettings
 from safebandit.service.rates import RateLimits
 from safebandit.service.roles import EVERYWHERE
+from safebandit.service.scheduled.rounds import Rhythm
 from safebandit.trials.engine import SOFTWARE
 from safebandit.trials.record.database import POOL, read_url
 from safebandit.trials.record.ledger import Ledger
@@ -51,7 +52,7 @@ class Place(NamedTuple):
 class Options(NamedTuple):
     """How often a key may ask, what a connection may take, how many units late viewers see sums, what the service
     speaks and whom it believes, how many connections to PostgreSQL a process has, the server for e-mail, how long
-    browsers stay signed in, and the identity provider.
+    browsers stay signed in, the identity provider, and hours between verifications of what changed (0: none).
     """
 
     rates: RateLimits = RateLimits()
@@ -62,6 +63,7 @@ class Options(NamedTuple):
     mail: MailServer | None = None
     sessions: SessionLimits = SessionLimits()
     identity: OidcSettings | None = None
+    verify_every: float = 1.0
 
 
 def serve(place: Place, *, workers: int, options: Options, say: Callable[[str], None]) -> int:
@@ -125,6 +127,7 @@ def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     app = create_app(
         database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool, mail=options.mail,
         sessions=options.sessions, identity=options.identity,
+        rhythm=Rhythm(options.verify_every) if options.verify_every > 0 else None,
     )  # fmt: skip
     server = make_server(app, options.connections, options.network)
 

@@ -85,9 +85,9 @@ class Courier:
         except SafebanditError as problem:
             log.warning("a lease was not released", extra={"fields": {"problem": str(problem)}})
 
-    def verified(self, trial: str, problem: str) -> None:
-        """Have told that a trial fails verification."""
-        tell_failed_verification(self._engine, trial, problem, late=self._late)
+    def verified(self, trial: str | None, problem: str, *, event: int = 0, again: bool = True) -> None:
+        """Have told that a trial, or the database itself (None), fails verification."""
+        tell_failed_verification(self._engine, trial, problem, event=event, again=again, late=self._late)
         self.wake()
 
     def _work(self) -> None:
@@ -176,11 +176,16 @@ class Courier:
         return longest * random.uniform(0.5, 1.0)
 
 
-def tell_failed_verification(engine: Any, trial: str, problem: str, *, late: bool = True) -> int:
-    """Have every alert that is about it tell that a trial fails verification; how many are."""
-    happened = Happened("verification", trial, 0, 0, 1, now(), {"problem": problem})
+def tell_failed_verification(
+    engine: Any, trial: str | None, problem: str, *, event: int = 0, again: bool = True, late: bool = True
+) -> int:
+    """Have every alert that is about it tell that a trial, or the database itself (None), fails verification at an
+    event; how many do. Without `again` those that have told of this last are left out.
+    """
+    happened = Happened("verification", trial, event, event, 1, now(), {"problem": problem})
     with database_errors(), engine.connect().execution_options(reading=True) as reading:
         wanted = [alert for alert in active_alerts(reading) if alert.concerns(trial, "verification")]
+        wanted = [alert for alert in wanted if again or not outbox.has_told(reading, alert, happened)]
     if wanted:
         with database_errors(), engine.begin() as connection:
             for alert in wanted:

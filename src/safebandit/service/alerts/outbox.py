@@ -43,9 +43,7 @@ class Message(NamedTuple):
 
 def add(connection: sa.Connection, alert: Alert, happened: Happened, *, late: bool) -> None:
     """Have an alert tell of something: now, or where it told of such a thing a moment ago, with all until then."""
-    same = (messages.c.alert == alert.id, messages.c.trial == happened.trial, messages.c.kind == happened.kind)
-    newest = sa.select(messages).where(*same).order_by(messages.c.made.desc()).limit(1)
-    before = connection.execute(newest).one_or_none()
+    before = _newest(connection, alert, happened)
     now = time.time()
     if before is not None and before.state == "waiting" and before.attempts == 0 and before.due > now:
         known = json.loads(before.body)["data"]
@@ -69,6 +67,19 @@ def add(connection: sa.Connection, alert: Alert, happened: Happened, *, late: bo
         "done": None,
     }
     connection.execute(messages.insert(), made)
+
+
+def has_told(connection: sa.Connection, alert: Alert, happened: Happened) -> bool:
+    """Whether an alert's last message of this kind and trial was about the same event, sent or not."""
+    before = _newest(connection, alert, happened)
+    return before is not None and json.loads(before.body)["data"]["event"] == happened.last
+
+
+def _newest(connection: sa.Connection, alert: Alert, happened: Happened) -> Any:
+    same = (messages.c.alert == alert.id, messages.c.trial == happened.trial, messages.c.kind == happened.kind)
+    return connection.execute(
+        sa.select(messages).where(*same).order_by(messages.c.made.desc()).limit(1)
+    ).one_or_none()  # fmt: skip
 
 
 class Outbox:

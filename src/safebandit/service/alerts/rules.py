@@ -57,9 +57,9 @@ class Alert(NamedTuple):
         """Whether the channel may know what this action shows."""
         return action in PERMISSIONS[self.role]
 
-    def concerns(self, trial: str, kind: str) -> bool:
-        """Whether it is about this."""
-        return self.covers(trial) and kind in self.kinds
+    def concerns(self, trial: str | None, kind: str) -> bool:
+        """Whether it is about this; what the database itself does (None) is every alert's concern."""
+        return kind in self.kinds and (trial is None or self.covers(trial))
 
     def covers(self, trial: str) -> bool:
         """Whether it is about this trial."""

@@ -39,7 +39,8 @@ def describe(alert: Alert, happened: Happened, *, late: bool) -> dict[str, Any]:
     """The content of a message; `late`: those who only read are to see sums later than they are."""
     reads = alert.may("log") or (alert.may("read") and not late)
     more = _details(happened, reads=reads, logs=alert.may("log"))
-    whom = "safebandit" if happened.trial is None else f'trial "{happened.trial}"'
+    all_of_it = "the database" if happened.kind == "verification" else "safebandit"
+    whom = all_of_it if happened.trial is None else f'trial "{happened.trial}"'
     often = "" if happened.times == 1 else f" ({happened.times} times since event {happened.first})"
     said = more.pop("said", None)
     message = f"{whom} {_SAYS[happened.kind]}{'' if said is None else f': {said}'}{often}"

@@ -38,16 +38,33 @@ def verify(
     Without `alone`, what all trials share is left to `verify_database`. A `checkpoint` is a file: if it is there, the
     trial is recomputed from where it ends, and before that only its hashes; where all holds, it is written anew.
     """
+    before = read_text(checkpoint) if checkpoint is not None and checkpoint.exists() else None
+    found, replay = recompute(ledger, name, expected=expected, progress=progress, alone=alone, checkpoint=before)
+    if checkpoint is not None and found.holds:
+        replace_file(checkpoint, write_checkpoint(replay))
+    return found
+
+
+def recompute(
+    ledger: Ledger,
+    name: str,
+    *,
+    expected: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    alone: bool = True,
+    checkpoint: str | None = None,
+) -> tuple[Verification, Replay]:
+    """Verify a trial, from where the text of a checkpoint ends if there is one; and what was read, for the next one."""
     with _without_old_garbage(), ledger.reading() as connection:
         row = trial_row(connection, name)
         replay = Replay(name, expected=expected)
         after = None if progress is None else lambda number: progress(number, row.number)
         log = read_log(connection, name)
-        if checkpoint is not None and checkpoint.exists():
-            go_on_from(replay, read_text(checkpoint))
+        if checkpoint is not None:
+            go_on_from(replay, checkpoint)
             broken = _passed_over(replay, log, after)
             if broken is not None:
-                return Verification(name, 0, 0, 0, NOTHING, *broken)
+                return Verification(name, 0, 0, 0, NOTHING, *broken), replay
         found = replay.verify(log, after=after)
         if found.holds:
             problem = (
@@ -56,10 +73,7 @@ def verify(
                 or trial_problem(connection, name)
             )
             found = found if problem is None else found._replace(failed=found.events, problem=problem)
-        found = _with_database(connection, found) if alone else found
-    if checkpoint is not None and found.holds:
-        replace_file(checkpoint, write_checkpoint(replay))
-    return found
+        return (_with_database(connection, found) if alone else found), replay
 
 
 def _passed_over(
