@@ -15,12 +15,13 @@ RUN = """async ([tags, colours]) => {
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 PAGES = {
     "admin": [
-        "/", "/keys", "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
+        "/", "/keys", "/worklist", "/worklist?trial=several",
+        "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
         "/trials/several/log/2", "/trials/several/arms", "/trials/several/units",
         "/trials/several/analysis", "/trials/several/rehearsal",
         "/trials/dosing", "/trials/dosed", "/trials/aged", "/trials/aged/units", "/trials/aged/log/2",
     ],
-    "operator": ["/trials/played", "/trials/held", "/trials/dosed"],
+    "operator": ["/worklist", "/trials/played", "/trials/held", "/trials/dosed"],
     "viewer": ["/trials/several"],
 }  # fmt: skip
 

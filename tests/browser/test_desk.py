@@ -15,7 +15,13 @@ CUT_OFF = """() => [...document.querySelectorAll(".scroll:not(#allocation-box)")
 def test_no_table_is_cut_off(visits, played, held, several, hostile, width):
     page = visits.new("admin", width=width)
     paths = [f"/trials/{name}" for name in ("played", "held", "several", "hostile")]
-    for path in ["/", "/keys", *paths, *(f"/trials/several/{part}" for part in ("arms", "units", "log", "log/2"))]:
+    for path in [
+        "/",
+        "/keys",
+        "/worklist",
+        *paths,
+        *(f"/trials/several/{part}" for part in ("arms", "units", "log", "log/2")),
+    ]:
         page.goto(path)
         assert page.evaluate(CUT_OFF) == [], path
 
@@ -54,6 +60,32 @@ def test_the_desk_tells_from_the_list_of_its_own_pending_units(visits, service):
     page.keyboard.press("Enter")
     expect(page.locator("#tell-said")).to_contain_text("reward 1, risk 0")
     expect(page.locator("[data-part=pending]")).to_contain_text("None")
+
+
+def test_the_desk_tells_from_the_worklist_of_all_trials(visits, service):
+    for name in ("left-knee", "right-knee"):
+        service.create(name)
+        (own,) = (key.actor for key in service.app.state.keys.all() if key.role == "operator")
+        service.ledger.ask(name, f"<b>Ann</b> {name}", actor=own)
+        service.ledger.ask(name, f"Bob {name}", actor="another desk")
+    page = visits.new("operator", "/trials/left-knee", width=360, timezone_id="Asia/Kolkata")
+    page.get_by_role("link", name="Worklist").click()
+    page.locator("#filter-unit").fill("ann")
+    page.keyboard.press("Enter")
+    expect(page.locator("#worklist tbody tr")).to_have_count(2)
+    expect(page.locator("#worklist .local")).to_have_count(2)
+    page.locator("#filter-trial").select_option("right-knee")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#count")).to_contain_text("1 pending unit of right-knee")
+    page.get_by_role("link", name="Tell <b>Ann</b> right-knee of right-knee").click()
+    expect(page.locator("#tell-unit")).to_have_value("<b>Ann</b> right-knee")
+    expect(page.locator("#tell-reward")).to_be_focused()
+    page.locator("#tell-reward").fill("1")
+    page.locator("#tell-risk_0").fill("0")
+    page.keyboard.press("Enter")
+    expect(page.locator("#tell-said")).to_contain_text("reward 1, risk 0")
+    page.goto("/worklist?trial=right-knee")
+    expect(page.locator("#count")).to_contain_text("0 pending units of right-knee")
 
 
 def test_another_unit_than_the_one_confirmed_is_asked_about_again(visits, service):

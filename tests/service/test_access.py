@@ -51,6 +51,7 @@ NEEDS = {
     ("POST", "/v1/trials/{trial}/close"): "manage",
     ("POST", "/v1/trials/{trial}/route"): "manage",
     ("POST", "/v1/trials/{trial}/unroute"): "manage",
+    ("GET", "/v1/worklist"): "tell",
     ("GET", "/v1/keys"): "keys",
     ("POST", "/v1/keys"): "keys",
     ("DELETE", "/v1/keys/{id}"): "keys",
@@ -72,7 +73,7 @@ NEEDS = {
 PAGES = {
     ("GET", path)
     for path in (
-        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static", "/people",
+        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static", "/people", "/worklist",
         "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
         "/trials/{trial}/analysis", "/trials/{trial}/rehearsal",
@@ -81,7 +82,7 @@ PAGES = {
     ("POST", path)
     for path in (
         "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/people", "/people/{id}/role",
-        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/trials", "/trials/{trial}/amend",
+        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/worklist", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}", "/trials/{trial}/rehearsal",
         "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",

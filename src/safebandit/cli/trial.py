@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli import trial_analyse, trial_audit, trial_second, trial_show, trial_weighted
+from safebandit.cli import trial_analyse, trial_audit, trial_pending, trial_second, trial_show, trial_weighted
 from safebandit.cli.completion import complete_policy
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
@@ -390,7 +390,7 @@ for command in (
     new, ask, tell, trial_show.status, trial_show.explain, correct, give_up, void, amend, pause, resume,
     route, unroute, close,
     trial_second.unseal, trial_second.proposals, trial_second.approve, trial_second.decline,
-    trial_show.trials, trial_analyse.analyse, trial_weighted.weighted, trial_weighted.what_if,
+    trial_show.trials, trial_pending.pending, trial_analyse.analyse, trial_weighted.weighted, trial_weighted.what_if,
     trial_audit.log, trial_audit.verify, trial_audit.export, rehearse,
 ):  # fmt: skip
     trial_app.command("list" if command is trial_show.trials else None, cls=Command)(command)

@@ -78,6 +78,18 @@ class Client:
         """Every trial: name, title, status, numbers of units."""
         return list(self._connection.get("/v1/trials"))
 
+    def worklist(self, *, trial: str | None = None) -> Iterator[dict[str, Any]]:
+        """Pending units of all trials that the caller may tell of, or of one, the longest first, fetched page by page.
+
+        Each has its trial, unit, arm, when it was `asked`, and what is `missing`.
+        """
+        place: str | None = ""
+        while place is not None:
+            said = {"limit": 1000, **({"trial": trial} if trial else {}), **({"after": place} if place else {})}
+            page = self._connection.get("/v1/worklist", said)
+            yield from page["units"]
+            place = page["next"]
+
     def me(self) -> dict[str, Any]:
         """Who the service takes the caller for, and what they may do in which project."""
         return dict(self._connection.get("/v1/me"))

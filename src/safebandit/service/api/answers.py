@@ -337,6 +337,30 @@ class PendingAnswer(Answer):
     next: int | None
 
 
+class WaitingUnitAnswer(Answer):
+    """A unit of some trial whose outcome is waited for; `asked` is when, `missing` the reward and the risks that are
+    not known.
+    """
+
+    trial: str
+    unit: str
+    arm: str
+    round: int
+    event: int
+    asked: str
+    missing: list[str]
+
+
+class WorklistAnswer(Answer):
+    """Units in the order in which they were asked for, and how many there are in all; `next` is the `after` that goes
+    on, or nothing at the end.
+    """
+
+    units: list[WaitingUnitAnswer]
+    total: int
+    next: str | None
+
+
 class UnitAnswer(Answer):
     """A unit: what is known of it, and the event in which its arm was decided."""
 

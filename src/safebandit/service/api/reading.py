@@ -10,13 +10,15 @@ from typing import IO, Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from safebandit.service.access import Auditor, Lister, Reader
+from safebandit.service.access import Auditor, Lister, Reader, Teller
 from safebandit.service.api import answers, listing, schemas
 from safebandit.service.api.schemas import After, Limit, TrialInPath
+from safebandit.service.worklist import worklist
 from safebandit.trials.concealment import show_event
 from safebandit.trials.contexts import by_name
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import overview
+from safebandit.trials.record.waiting import Place, Wanted
 from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import file_name
 
@@ -97,6 +99,24 @@ def list_pending(
     found = listing.pending_units(request.app.state.ledger, trial, after=after, limit=limit + 1)
     shown = found[:limit]
     return answers.PendingAnswer(units=shown, next=shown[-1].round if len(found) > limit else None)
+
+
+@router.get("/worklist")
+def list_waiting(
+    request: Request,
+    key: Teller,
+    trial: schemas.TrialInQuery = None,
+    after: schemas.PlaceInQuery = None,
+    limit: Limit = 100,
+) -> answers.WorklistAnswer:
+    """Pending units of all trials that the caller may tell of, the longest first, page by page."""
+    place = None if after is None else Place.read(after)
+    found = worklist(request.app.state.ledger, key, Wanted(trial or ""), after=place, most=limit)
+    return answers.WorklistAnswer(
+        units=[answers.WaitingUnitAnswer.model_validate(each) for each in found.units],
+        total=found.total,
+        next=None if found.next is None else str(found.next),
+    )
 
 
 @router.get("/trials/{trial}/unit", deprecated=True)

@@ -11,6 +11,7 @@ from safebandit.service.alerts.rules import LONGEST_SECONDS, QUIET_SECONDS
 from safebandit.service.keys import NAME_LENGTH
 from safebandit.trials import texts
 from safebandit.trials.batches import MOST_REQUESTS
+from safebandit.trials.record.waiting import PLACE
 from safebandit.trials.second_person import HOURS, MOST_HOURS
 
 NAME = f"^{texts.NAME}$"
@@ -30,6 +31,11 @@ TrialInPath = Annotated[
 ]
 UnitInQuery = Annotated[str, Query(min_length=1, max_length=200, examples=["patient 17"], description="The unit.")]
 After = Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this number.")]
+PlaceInQuery = Annotated[
+    str | None,
+    Query(pattern=PLACE, max_length=200, description="Begin behind this place, as an answer has it in `next`."),
+]
+TrialInQuery = Annotated[str | None, Query(pattern=NAME, examples=["knee-pain"], description="Only of this trial.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 

@@ -20,6 +20,7 @@ from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
 from safebandit.trials.record.projects import in_projects
 from safebandit.trials.record.store import as_written, trial_row
+from safebandit.trials.record.waiting import missing
 from safebandit.trials.settings import Settings
 from safebandit.trials.units import Unit
 
@@ -215,16 +216,11 @@ def waiting(ledger: Ledger, seen: Head, *, asker: str | None = None, most: int) 
     )
     if asker is not None:
         wanted = wanted.where(events.c.actor == asker)
-    names = ["reward" if seen.settings.rewarded else None, *seen.settings.risks]
     with ledger.reading() as connection:
         return [
-            Waiting(row.id, row.arm, row.round, row.time, _missing(names, row.outcome), row.asked_at)
+            Waiting(row.id, row.arm, row.round, row.time, ", ".join(missing(seen.settings, row.outcome)), row.asked_at)
             for row in connection.execute(wanted)
         ]
-
-
-def _missing(names: list[str | None], outcome: str) -> str:
-    return ", ".join(name for name, value in zip(names, json.loads(outcome), strict=True) if value is None and name)
 
 
 def listed(ledger: Ledger, name: str, *, before: int | None = None, most: int) -> list[Unit]:

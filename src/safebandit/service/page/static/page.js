@@ -106,10 +106,10 @@ if (live && state) {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) { clearTimeout(timer); poll(); }
   });
-  setInterval(() => tellAges(document), 10000);
   wait();
 }
 tellTimes(document);
+setInterval(() => tellAges(document), 10000);
 // A browser that goes to a place in the page, as the address says, does not do this itself.
 addEventListener("load", () => document.querySelector("[autofocus]")?.focus());
 document.querySelector(".said.wrong, .said.ask")?.scrollIntoView({ block: "center" });
