@@ -172,7 +172,7 @@ def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mappin
 def now() -> str:
     """The time in UTC, to the microsecond; texts sort as times do."""
     # Many times faster than strftime, and asked at every request.
-    return _as_text(datetime.now(UTC))
+    return as_text(datetime.now(UTC))
 
 
 def stamp(body: Mapping[str, Any], *, after: str) -> tuple[str, Mapping[str, Any]]:
@@ -221,10 +221,11 @@ def _is_second(text: str) -> bool:
     """Whether a time is one, up to the point behind its second."""
     try:
         whole = f"{text}000000Z"
-        return _as_text(datetime.fromisoformat(whole)) == whole
+        return as_text(datetime.fromisoformat(whole)) == whole
     except ValueError:
         return False
 
 
-def _as_text(time: datetime) -> str:
+def as_text(time: datetime) -> str:
+    """A time in UTC as the record writes it."""
     return time.isoformat(timespec="microseconds")[:-6] + "Z"
