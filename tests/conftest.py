@@ -1,5 +1,6 @@
 """Settings that all tests share."""
 
+import fcntl
 import functools
 import os
 import sys
@@ -55,6 +56,22 @@ def postgres():
     server = Postgres()
     yield server
     server.remove()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, worker_id):
+    """The site of the docs, built strictly: once, for all processes of a run."""
+    import build_site
+
+    folder = tmp_path_factory.getbasetemp()
+    work = (folder if worker_id == "master" else folder.parent) / "site"
+    work.mkdir(exist_ok=True)
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (work / "built").exists():
+            assert build_site.build(work) == work / "site"
+            (work / "built").touch()
+    return work / "site"
 
 
 @pytest.fixture

@@ -106,12 +106,10 @@ def test_a_notebook_is_a_page(tmp_path):
     assert "    42" in page
 
 
-def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path):
-    site = build_site.build(tmp_path)
-    assert site is not None
-    pages = list(site.rglob("*.html"))
+def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(site):
+    pages, docs = list(site.rglob("*.html")), site.parent / "docs"
     made = {page.relative_to(site).with_suffix(".md") for page in pages} - {Path("404.md")}
-    assert made == {page.relative_to(tmp_path / "docs") for page in (tmp_path / "docs").rglob("*.md")}
+    assert made == {page.relative_to(docs) for page in docs.rglob("*.md")}
     search = (site / "search.json").read_text(encoding="utf-8")
     for page in pages:
         text = page.read_text(encoding="utf-8")

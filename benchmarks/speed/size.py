@@ -55,9 +55,9 @@ QUICK = Size(
     services=SERVICES, service_pairs=2_000, long_trial=10_000, design_trials=2_000,
 )  # fmt: skip
 TINY = Size(
-    "tiny", ("docb", "tsbu", "bwcr"), (2, 10, 20), 200, (100, 500),
-    repeats=2, rounds=1_000, bare_rounds=1_000,
+    "tiny", ("docb", "tsbu", "bwcr"), (2, 10), 200, (100, 500),
+    repeats=1, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
-    services=(("SQLite", 1, 1, 1), ("SQLite", 1, 2, 1), ("PostgreSQL", 2, 1, 2)),
+    services=(("SQLite", 1, 2, 1), ("PostgreSQL", 1, 1, 2)),
     service_pairs=64, long_trial=300, design_trials=4,
 )  # fmt: skip

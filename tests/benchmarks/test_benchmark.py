@@ -57,7 +57,7 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert [(c.policy, c.horizon) for c in run.horizons] == [(p, t) for t in size["horizons"] for p in TINY.policies]
     assert len(run.limit) == len(size["arms"]) + len(size["horizons"])
     assert all(c.cost.median > 0 and c.share.low <= c.share.median <= c.share.high for c in run.horizons)
-    # One by one and in batches, on each database.
+    # One by one and in batches, and each database.
     driven = [(each["database"], each["workers"], each["batch"], each["trials"]) for each in run.service]
     assert driven == [tuple(each) for each in size["services"]]
     assert FULL.services == QUICK.services

@@ -1,9 +1,5 @@
 """The site in a browser, from disk: search finds, nothing is asked of another host, nothing is wider than a phone."""
 
-import pytest
-
-import build_site
-
 PAGES = (
     "index.html",
     "reference/policies/tsbu.html",
@@ -11,13 +7,6 @@ PAGES = (
     "how-to/live.html",
     "explanation/architecture.html",
 )
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    built = build_site.build(tmp_path_factory.mktemp("site"))
-    assert built is not None
-    return built
 
 
 def test_the_site_works_from_disk(site, browser):

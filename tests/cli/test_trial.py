@@ -106,6 +106,18 @@ def test_no_arm_has_a_status_of_its_own_and_nothing_on_stdout(desk):
     assert shown["waiting"] is None
 
 
+def test_the_list_names_strata_that_hold_or_wait(desk):
+    desk("new", "knee", "--arms", "a", "--alpha", "0", "--policy", "docb", "--strata", "site=x,y", "--pending-cap", "1")
+    for unit in ("1", "2"):
+        desk("ask", "knee", unit, "--stratum", "site=y")
+    assert "waits in site=y" in desk("list").out
+    desk("tell", "knee", "1", "--reward", "1", "--risk", "1")
+    desk("ask", "knee", "3", "--stratum", "site=y")
+    assert "holds in site=y" in desk("list").out
+    (line,) = json.loads(desk("list", "--json").out)["trials"]
+    assert (line["holding"], line["holding_in"], line["waiting_in"]) == (True, ["site=y"], [])
+
+
 def test_outcomes_in_parts_by_name_and_in_order(desk):
     risks = ("--alpha", ".3,.2", "--risks", "toxicity,nausea", "--pending-cap", "9")
     desk("new", "knee", "--arms", "a,b", "--policy", "docb", *risks)

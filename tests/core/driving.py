@@ -14,8 +14,17 @@ from safebandit.core.called import called
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices import upper
-from safebandit.core.kernels import Costs, Told, Trials, empty_trials, kernels_for, memory_for, no_contexts, state_of
-from safebandit.core.laws import draw
+from safebandit.core.kernels import (
+    Costs,
+    Told,
+    Trials,
+    empty_trials,
+    kernels_for,
+    memory_for,
+    no_contexts,
+    state_of,
+)
+from safebandit.core.laws import draw, draw_reward, draw_risk
 from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
 from safebandit.core.searches import notes_of, player_for, search_for
 from safebandit.core.searches.bounds import clock, exceeds, line, near
@@ -82,14 +91,17 @@ class Bench:
 
     def learn(self, k, *outcome):
         """One play of arm k: its reward and its risks, NaN for what is not known."""
-        play, told = self.arms["asked"][[k]], np.array([outcome], float)
+        told = self.told(k, outcome)
         self.arms["asked"][k] += 1
-        self.seen["pending"][k] += ~np.isnan(told[0])
-        one = np.array([1])
-        told = Told(
-            np.array([k]), play, one, told.view(CELL), self.unknown[None].view(CELL), np.array([False]), no_contexts(1)
-        )
+        self.seen["pending"][k] += ~np.isnan(outcome)
         self.kernels.learn(self.called, CONDUCT, self.memory, told)
+
+    def told(self, k, outcome):
+        """The next play of arm k, with nothing known of it before."""
+        news, known = np.array([outcome], float).view(CELL), self.unknown[None].view(CELL)
+        return Told(
+            np.array([k]), self.arms["asked"][[k]], np.array([1]), news, known, np.array([False]), no_contexts(1)
+        )
 
     def tell(self, values, k=0):
         """Begin again; arm k then has these rewards, and as many risks of the same values."""
@@ -202,6 +214,40 @@ def walk(policy, instance, horizon, seed):
             t += 1
 
 
+# The steps of live trials, for a policy that is called by its address.
+_DECIDE, _LEARN = kernels_for().decide, kernels_for().learn
+
+
+@compiled
+def _walk_on(policy, conduct, memory, law, outcomes, told, counts, arms, none):
+    t = 1
+    for i in range(arms.shape[0]):
+        k, none[i] = _DECIDE(policy, conduct, memory, t, 1, counts)
+        arms[i] = k
+        if k >= 0:
+            told.arms[0], told.plays[0] = k, memory.arms[0, k].asked
+            memory.arms[0, k].asked += 1
+            reward, place = draw_reward(law, k, outcomes[k])
+            told.news[0, 0].value = reward
+            for j in range(1, told.news.shape[1]):
+                told.news[0, j].value = draw_risk(law, k, j - 1, place, outcomes[k])
+            for j in range(told.news.shape[1]):
+                memory.quantities[0, k, j].pending += 1
+            _LEARN(policy, conduct, memory, told)
+            t += 1
+
+
+def walked(policy, instance, horizon, seed):
+    """A `walk` to its end in one call: the bench, the arms that the definition gave, and where none was permissible."""
+    bench = Bench(policy, len(instance.mu), instance.limits, seed=seed, arms=instance.arms, risks=instance.nu)
+    outcomes = trial_streams(seed, 0, len(instance.mu)).arms
+    told = bench.told(0, bench.unknown)
+    arms, none = np.zeros(horizon, np.int64), np.zeros(horizon, bool)
+    counts = np.zeros(3 + len(instance.mu), np.int64)
+    _walk_on(bench.called, CONDUCT, bench.memory, instance.law, outcomes, told, counts, arms, none)
+    return bench, arms, none
+
+
 class Simulated(NamedTuple):
     """The arms that the simulator played, -1 where it held, and what it left."""
 
@@ -275,15 +321,14 @@ def assert_lockstep(policy, name, seed=3):
     instance = problem(name) if isinstance(name, str) else name
     horizon = 1_300 if len(instance.mu) > 100 else 1_500
     found, memory, out, _ = simulated(policy, instance, horizon, seed)
-    none_permissible = 0
-    for i, (bench, t, k, none) in enumerate(walk(policy, instance, horizon, seed)):  # noqa: B007
-        assert found[i] == k, f"round {i + 1}: found {found[i]}, but the definition plays {k}"
-        none_permissible += none
+    bench, given, none = walked(policy, instance, horizon, seed)
+    for i, (by_search, k) in enumerate(zip(found, given, strict=True)):
+        assert by_search == k, f"round {i + 1}: found {by_search}, but the definition plays {k}"
     assert memory.streams.tolist() == bench.memory.streams.tolist()
     # The very same facts, and the indices' own numbers.
     assert memory.arms.tolist() == bench.memory.arms.tolist()
     assert memory.bytes.tobytes() == bench.memory.bytes.tobytes()
-    assert out.none_permissible[0] == none_permissible
+    assert out.none_permissible[0] == none.sum()
 
 
 @compiled

@@ -386,10 +386,13 @@ def reduced_bit(key, play, value):
     return int((z >> 11) / 2**53 < value)
 
 
+legendre = functools.cache(np.polynomial.legendre.leggauss)
+
+
 def chances_to_win(counts, prior=(1.0, 1.0)):
     """For each arm (plays, ones) the chance that its posterior draw is the largest, integrated over its quantiles."""
     laws = [stats.beta(ones + prior[0], plays - ones + prior[1]) for plays, ones in counts]
-    nodes, weights = np.polynomial.legendre.leggauss(400)
+    nodes, weights = legendre(400)
     levels, chances = 0.5 * (nodes + 1.0), []
     for k, law in enumerate(laws):
         points = law.ppf(levels)

@@ -20,7 +20,7 @@ def played(policies, instance=REWARDS, horizon=400, trials=20):
 def test_violations_are_counted_round_by_round():
     result = played(["docb", "equal"], trials=1)
     for policy in ("docb", "equal"):
-        arms = [k for *_, k, _ in driving.walk(policy, REWARDS, 400, 2)]
+        arms = driving.walked(policy, REWARDS, 400, 2)[1]
         earned = np.cumsum(REWARDS.mu[arms])
         for baseline, loss in ((0, 0.1), (2, 0.1), (2, 0.25)):
             short = earned < (1 - loss) * REWARDS.mu[baseline] * np.arange(1, 401) - 1e-9

@@ -1,18 +1,18 @@
 """What Beta posteriors say of the best safe arm: who it is, what each arm costs, and what each would teach.
 
-The prior of a mean reward is flat. That of a risk is Beta(1, b), by which an arm is as likely safe as not before any
-unit is known, with a point of mass at its limit, which is safe. Given the data all means are independent. Write P_k for
-the chance that arm k is safe, G_k for the law of its mean reward, F_k = 1 - P_k (1 - G_k) for that of its reward where
-0 stands for an unsafe arm, M for the largest reward of the safe arms other than k, 0 if there are none, and Y for the
-largest excess of a risk of k over its limit, 0 if there is none. Then, for arm k:
+Given the data all means are independent. Write P_k for the chance that arm k is safe, G_k for the law of its mean
+reward, F_k = 1 - P_k (1 - G_k) for that of its reward where 0 stands for an unsafe arm, M for the largest reward of the
+safe arms other than k, 0 if there are none, and Y for the largest excess of a risk of k over its limit, 0 if there is
+none. Then, for arm k:
 
     its chance to be the best safe arm   P_k * integral of g_k * product of F_j over j other than k
     its cost, max(best - reward, Y, 0)   Y + (M - reward - Y)_+, because Y is never negative
     what it teaches                      the variance of its mean reward and risks over who the best safe arm is
 
 All are integrals over one variable of products of the laws of single arms, and no draw is needed. A law is a table on
-an even grid of logits as wide as the posterior; all laws meet on a common grid that steps as finely as the narrowest
-posterior there. On logits Beta densities fade on both sides, so that the trapezoid rule is nearly exact.
+an even grid of logits as wide as the posterior (see `arm_beliefs`, which has the priors too); all laws meet on a common
+grid that steps as finely as the narrowest posterior there. On logits Beta densities fade on both sides, so that the
+trapezoid rule is nearly exact.
 
 Measured against finer integrals on 60 random states of up to 10^6 plays beside none: chances to be best are right to
 1e-4, lessons to 0.2 % (of the largest, where they are below a thousandth of it), costs to 0.6 % with one risk and to
@@ -26,21 +26,38 @@ from typing import NamedTuple
 
 import numpy as np
 
+from safebandit.core.arm_beliefs import (
+    EXCESS,
+    EXCESSES,
+    LEAST,
+    MEANS,
+    NEGLIGIBLE,
+    SAFE,
+    WEIGHT,
+    A,
+    N,
+    note_reward,
+    note_risks,
+    row_size,
+)
 from safebandit.core.arms import Numbers
-from safebandit.core.bernoulli import binomial_pmf, binomial_tail
-from safebandit.core.beta_tables import LAST, POINTS, Laws, look_up, new_laws, reach_of, tabulate
-from safebandit.core.dispatch import compiled, inlined, shared
+from safebandit.core.beta_tables import FIRST, LAST, POINTS, STEP, VALUES, density_at, look_up
+from safebandit.core.dispatch import compiled, inlined, rare
 
-# Where an integral over the excess of a risk is computed, on [-1, 1], and its weights: Gauss and Legendre's.
-_PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-# Excesses of a smaller chance cost nothing; answers of a smaller one are not asked what they would mean.
-NEGLIGIBLE = 1e-9
+# Answers of a smaller chance are not asked what they would mean.
 UNHEARD_OF = 1e-12
-# Of a smaller limit the prior is that of this one.
-LOWEST_LIMIT = 1e-3
-LEAST = 1e-100
 # The widest step of the common grid.
 WIDEST = 0.6
+# The lines of `Grid.lines`. Of all arms: logits, their values, the way to the next value, the weights of a place and of
+# a slope there in an integral by the trapezoid rule, the product of F and the slope of its logarithm.
+LOGIT, VALUE, WAY, HALF, LIFT, EVERYONE, RATE = 0, 1, 2, 3, 4, 5, 6
+# Of all arms but one: the product of F and its slope, P(M > x) on logits and its slope, and E(M - x)_+, with the
+# coefficients of its curve to the next place, in ways.
+OTHERS, SLOPE, AHEAD_RATE, AHEAD_BEND, AHEAD, LINE, SQUARE, CUBIC = 7, 8, 9, 10, 11, 12, 13, 14
+LINES = 15
+# The lines of `Grid.own`, by arm: the chance to lie below, the density, 1 / F, and the slope of log F.
+BELOW, DENSITY, INVERSE, OWN_RATE = 0, 1, 2, 3
+OWN_LINES = 4
 
 
 class Beliefs(NamedTuple):
@@ -52,40 +69,17 @@ class Beliefs(NamedTuple):
     lesson: Numbers
 
 
-class Means(NamedTuple):
-    """Of each arm: the chance to be safe; the means of its reward and risks; of each risk the mean over truths in which
-    the arm is safe, times `safe`; and its excess over the limits, as places with weights that add up to 1 - safe.
+class Grid(NamedTuple):
+    """The places where all laws meet: what is there of all arms together and of each (see the names of lines above),
+    and by place (rows) the means of all arms given F, one arm after the other; the slope of a mean is its rate, that of
+    log F, times its turn.
     """
 
-    safe: Numbers
+    lines: Numbers
+    own: Numbers
     means: Numbers
-    if_safe: Numbers
-    excess: Numbers
-    weight: Numbers
-
-
-class Places(NamedTuple):
-    """The common grid: logits and their values, the product of F over all arms and the slope of its logarithm; and per
-    place and arm the chance to lie below, the density, 1 / F, the slope of log F, and the arm's means given F.
-    """
-
-    logit: Numbers
-    value: Numbers
-    everyone: Numbers
-    rate: Numbers
-    below: Numbers
-    density: Numbers
-    inverse: Numbers
-    own_rate: Numbers
-    means: Numbers
-
-
-class Sums(NamedTuple):
-    """Over answers to who the best safe arm is: their chances, and by arm the moves of means and their squares."""
-
-    chance: Numbers
-    moves: Numbers
-    squares: Numbers
+    rates: Numbers
+    turns: Numbers
 
 
 @compiled
@@ -93,307 +87,224 @@ def weigh(rewards: Numbers, risks: Numbers, limits: Numbers, odds: float) -> Bel
     """What is believed of every arm. `rewards` has the plays and the ones of each arm, `risks` those of each of its
     risks; `odds` are the prior odds that a risk is exactly at its limit.
     """
-    arms = rewards.shape[0]
-    known = _weigh_risks(risks, limits, odds)
-    laws = new_laws(arms)
-    for k in range(arms):
-        known.means[k, 0] = (rewards[k, 1] + 1.0) / (rewards[k, 0] + 2.0)
-        tabulate(laws, k, rewards[k, 1] + 1.0, rewards[k, 0] - rewards[k, 1] + 1.0)
-    places = _meet(laws, rewards, known)
-    best, cost = np.empty(arms), np.empty(arms)
-    given, sums = np.empty(known.means.shape), Sums(np.zeros(1), np.zeros(known.means.shape), np.zeros(arms))
-    others, slope, ahead = np.empty(places.logit.size), np.empty(places.logit.size), np.empty(places.logit.size)
-    none = 1.0
-    for k in range(arms):
-        none *= 1.0 - known.safe[k]
-        for i in range(others.size):
-            others[i] = places.everyone[i] * places.inverse[i, k]
-            slope[i] = others[i] * (places.rate[i] - places.own_rate[i, k])
-        best[k] = _condition(k, rewards, known, places, others, slope, given)
-        _add_answer(best[k], given, known, sums)
-        direct = _run_ahead(k, places, others, slope, ahead)
-        spent = known.safe[k] * direct + _cost_of_excess(k, laws, known, places, others, ahead)
-        # Rounding may leave a cost of nothing a little below 0; NaN stays.
-        cost[k] = 0.0 if spent < 0.0 else spent
-    _condition_on_none(known, given)
-    _add_answer(none, given, known, sums)
-    return Beliefs(known.safe, best, cost, _lessons(sums))
+    rows = np.empty((rewards.shape[0], row_size(limits.size)))
+    for k in range(rewards.shape[0]):
+        note_reward(rows[k], rewards[k, 0], rewards[k, 1])
+        note_risks(rows[k], risks[k], limits, odds)
+    return weigh_rows(rows, limits.size)
 
 
 @inlined
-def prior_failures(limit: float) -> float:
-    """The b of a risk's prior Beta(1, b), by which it is as likely above its limit as not; 1 from a limit of 1/2 on.
-
-    >>> prior_failures(0.5), round(prior_failures(0.3), 3)
-    (1.0, 1.943)
-    """
-    return max(1.0, math.log(0.5) / math.log1p(-max(limit, LOWEST_LIMIT)))
-
-
-@shared
-def _weigh_risks(risks: Numbers, limits: Numbers, odds: float) -> Means:
-    arms, count = risks.shape[:2]
-    known = Means(
-        np.ones(arms),
-        np.empty((arms, 1 + count)),
-        np.empty((arms, count)),
-        np.zeros((arms, _PLACES.size)),
-        np.zeros((arms, _PLACES.size)),
-    )
-    laws, points, safe = new_laws(count), np.empty(count), np.empty(count)
+def weigh_rows(rows: Numbers, risks: int) -> Beliefs:
+    """What is believed of every arm, by what is noted of each (see `arm_beliefs`)."""
+    arms, quantities, none, asked = rows.shape[0], 1 + risks, 1.0, 0.0
+    grid = _meet(rows, _common_grid(rows), risks)
+    beliefs = Beliefs(np.empty(arms), np.empty(arms), np.empty(arms), np.zeros(arms))
+    given, moves = np.empty(arms * quantities), np.zeros(arms * quantities)
     for k in range(arms):
-        for j in range(count):
-            plays, harms, limit = risks[k, j, 0], risks[k, j, 1], limits[j]
-            b = prior_failures(limit)
-            n = plays + b
-            mean = (harms + 1.0) / (n + 1.0)
-            # The posterior odds of the point are the prior ones, by how much its density has grown.
-            density = n * binomial_pmf(harms, n - 1.0, limit)
-            after = odds * density / (b * (1.0 - limit) ** (b - 1.0))
-            point = after / (1.0 + after)
-            below = binomial_tail(harms + 1.0, n, limit)
-            # E[X ; X <= limit] of X ~ Beta(a, b) is mean * P(X <= limit) - limit^a (1 - limit)^b / (B(a, b) (a + b)).
-            edge = limit * (1.0 - limit) * density
-            safe[j] = point + (1.0 - point) * below
-            points[j] = point
-            known.means[k, 1 + j] = point * limit + (1.0 - point) * mean
-            known.if_safe[k, j] = point * limit + (1.0 - point) * max(0.0, mean * below - edge / (n + 1.0))
-            known.safe[k] *= safe[j]
-            if count > 1:
-                tabulate(laws, j, harms + 1.0, n - harms)
-        for j in range(count):
-            known.if_safe[k, j] *= known.safe[k] / max(safe[j], LEAST)
-        unsafe = 1.0 - known.safe[k]
-        if unsafe > NEGLIGIBLE and count == 1:
-            _spread_one(risks[k, 0], limits[0], unsafe, known.excess[k], known.weight[k])
-        elif unsafe > NEGLIGIBLE:
-            _spread_excess(laws, points, limits, unsafe, known.excess[k], known.weight[k])
-    return known
+        safe = rows[k, SAFE]
+        none *= 1.0 - safe
+        _leave_out(k, grid)
+        best = _condition(k, rows, grid, given)
+        asked += _add_answer(best, given, rows, moves, beliefs.lesson)
+        spent = safe * _direct_cost(k, grid) + _cost_of_excess(rows[k], grid)
+        # Rounding may leave a cost of nothing a little below 0; NaN stays.
+        beliefs.safe[k], beliefs.best[k], beliefs.cost[k] = safe, best, 0.0 if spent < 0.0 else spent
+    _condition_on_none(rows, given)
+    asked += _add_answer(none, given, rows, moves, beliefs.lesson)
+    for k in range(arms):
+        lesson = beliefs.lesson[k] / asked
+        for column in range(k * quantities, (k + 1) * quantities):
+            # The variance is that about the mean move, which is 0 but for the error of the grid.
+            lesson -= (moves[column] / asked) ** 2
+        beliefs.lesson[k] = 0.0 if lesson < 0.0 else lesson
+    return beliefs
 
 
-@shared
-def _spread_one(risk: Numbers, limit: float, total: float, excess: Numbers, weight: Numbers) -> None:
-    """Places and weights of the excess of an arm's only risk: by its density, which saves the table."""
-    a, b = risk[1] + 1.0, risk[0] - risk[1] + prior_failures(limit)
-    first, last = reach_of(a, b)
-    low = max(0.0, 1.0 / (1.0 + math.exp(-first)) - limit)
-    high = max(0.0, 1.0 / (1.0 + math.exp(-last)) - limit)
-    mean, added = a / (a + b), 0.0
-    for i in range(_PLACES.size):
-        y = low + 0.5 * (1.0 + _PLACES[i]) * (high - low)
-        x = limit + y
-        density = math.exp((a - 1.0) * math.log(x / mean) + (b - 1.0) * math.log((1.0 - x) / (1.0 - mean)))
-        excess[i], weight[i] = y, _WEIGHTS[i] * density
-        added += weight[i]
-    # Beyond the reach of the law there is next to nothing.
-    scale = total / added if high > low else 0.0
-    for i in range(_PLACES.size):
-        weight[i] *= scale
-
-
-@shared
-def _spread_excess(
-    laws: Laws, points: Numbers, limits: Numbers, total: float, excess: Numbers, weight: Numbers
-) -> None:
-    """Places and weights of the largest excess of several risks of an arm over their limits, where there is one."""
-    low, high = 0.0, 0.0
-    for j in range(limits.size):
-        low = max(low, laws.value[j, 0] - limits[j])
-        high = max(high, laws.value[j, POINTS - 1] - limits[j])
-    added = 0.0
-    for i in range(_PLACES.size):
-        y = low + 0.5 * (1.0 + _PLACES[i]) * (high - low)
-        # Of the largest excess: the chance to lie below y, and the density there, by the rule of products.
-        within, density = 1.0, 0.0
-        for j in range(limits.size):
-            x = limits[j] + y
-            if x < 1.0:
-                below, own = look_up(laws, j, math.log(x / (1.0 - x)))
-                below, own = points[j] + (1.0 - points[j]) * below, (1.0 - points[j]) * own / (x * (1.0 - x))
-                within, density = within * below, density * below + within * own
-        excess[i], weight[i] = y, _WEIGHTS[i] * 0.5 * (high - low) * density
-        added += weight[i]
-    # Beyond the reach of the tables there is next to nothing.
-    scale = total / added if 2.0 * added > total else 0.0
-    for i in range(_PLACES.size):
-        weight[i] *= scale
-
-
-@shared
-def _common_grid(laws: Laws) -> Numbers:
+@rare
+def _common_grid(rows: Numbers) -> Numbers:
     """Logits from the least to the greatest of all tables, each step as fine as the finest table there."""
-    rows = laws.first.size
-    last = (laws.first + (POINTS - 1) * laws.step).max()
-    logit, size = laws.first.min(), 0
-    grid = np.empty(rows * (POINTS + 1) + int((last - logit) / WIDEST) + 2)
+    logit, last, size = math.inf, -math.inf, 0
+    for k in range(rows.shape[0]):
+        logit = min(logit, rows[k, FIRST])
+        last = max(last, rows[k, FIRST] + (POINTS - 1) * rows[k, STEP])
+    places = np.empty(rows.shape[0] * (POINTS + 1) + int((last - logit) / WIDEST) + 2)
     while logit < math.inf:
-        grid[size] = logit
+        places[size] = logit
         size += 1
         after = math.inf
-        for k in range(rows):
-            first, step = laws.first[k], laws.step[k]
+        for k in range(rows.shape[0]):
+            first, step = rows[k, FIRST], rows[k, STEP]
             if first > logit:
                 after = min(after, first)
             elif logit < first + LAST * step:
                 after = min(after, logit + min(step, WIDEST))
         logit = after
-    return grid[:size]
+    return places[:size]
 
 
-@shared
-def _meet(laws: Laws, rewards: Numbers, known: Means) -> Places:
-    logit = _common_grid(laws)
-    size, arms, count = logit.size, rewards.shape[0], known.if_safe.shape[1]
-    shape = (size, arms)
-    places = Places(
-        logit, np.empty(size), np.ones(size), np.zeros(size), np.empty(shape), np.empty(shape), np.empty(shape),
-        np.empty(shape), np.empty((size, arms, 1 + count)),
-    )  # fmt: skip
+@rare
+def _meet(rows: Numbers, logit: Numbers, risks: int) -> Grid:
+    """The grid with what is there of all arms. Loops are apart, so that a processor takes several places at once."""
+    size, arms, quantities = logit.size, rows.shape[0], 1 + risks
+    lines, own = np.empty((LINES, size)), np.empty((OWN_LINES, arms, size))
+    shape = (size, arms * quantities)
+    means, rates, turns = np.empty(shape), np.empty(shape), np.empty(shape)
     for i in range(size):
-        places.value[i] = 1.0 / (1.0 + math.exp(-logit[i]))
-        for k in range(arms):
-            below, density = look_up(laws, k, logit[i])
-            safe = known.safe[k]
-            not_better = max(1.0 - safe * (1.0 - below), LEAST)
+        x = 1.0 / (1.0 + math.exp(-logit[i]))
+        left = logit[i] - logit[i - 1] if i > 0 else 0.0
+        right = logit[i + 1] - logit[i] if i < size - 1 else 0.0
+        lines[LOGIT, i], lines[VALUE, i] = logit[i], x
+        # Where steps differ, slopes correct the trapezoid rule.
+        lines[HALF, i], lines[LIFT, i] = 0.5 * (left + right), (right * right - left * left) / 12.0
+        lines[EVERYONE, i], lines[RATE, i] = 1.0, 0.0
+    for i in range(size - 1):
+        lines[WAY, i] = lines[VALUE, i + 1] - lines[VALUE, i]
+    for k in range(arms):
+        row, column, safe = rows[k], k * quantities, rows[k, SAFE]
+        for i in range(size):
+            own[BELOW, k, i], own[DENSITY, k, i] = look_up(row, logit[i])
+        for i in range(size):
+            not_better = max(1.0 - safe * (1.0 - own[BELOW, k, i]), LEAST)
             inverse = 1.0 / not_better
-            rate = safe * density * inverse
-            places.below[i, k], places.density[i, k] = below, density
-            places.inverse[i, k], places.own_rate[i, k] = inverse, rate
-            places.everyone[i] *= not_better
-            places.rate[i] += rate
-            # E[X ; X <= x] of X ~ Beta is mean * P(X <= x) less the density on logits over a + b.
-            places.means[i, k, 0] = known.means[k, 0] - rate / (rewards[k, 0] + 2.0)
-            for j in range(count):
-                unsafe = known.means[k, 1 + j] - known.if_safe[k, j]
-                places.means[i, k, 1 + j] = (unsafe + below * known.if_safe[k, j]) * inverse
-    return places
+            rate = safe * own[DENSITY, k, i] * inverse
+            own[INVERSE, k, i], own[OWN_RATE, k, i] = inverse, rate
+            lines[EVERYONE, i] *= not_better
+            lines[RATE, i] += rate
+        for i in range(size):
+            rate = own[OWN_RATE, k, i]
+            # E[X ; X <= x] of X ~ Beta is mean * P(X <= x) less the density on logits over a + b. A mean turns to what
+            # an arm is that is just not better.
+            mean = row[MEANS] - rate / row[N]
+            means[i, column], rates[i, column], turns[i, column] = mean, rate, lines[VALUE, i] - mean
+            for j in range(1, quantities):
+                if_safe = row[MEANS + risks + j]
+                mean = (row[MEANS + j] - if_safe + own[BELOW, k, i] * if_safe) * own[INVERSE, k, i]
+                means[i, column + j], rates[i, column + j] = mean, rate
+                turns[i, column + j] = if_safe / max(safe, LEAST) - mean
+    return Grid(lines, own, means, rates, turns)
 
 
-@shared
-def _condition(
-    k: int, rewards: Numbers, known: Means, places: Places, others: Numbers, slope: Numbers, given: Numbers
-) -> float:
+@rare
+def _leave_out(k: int, grid: Grid) -> None:
+    """Write the lines of all arms but arm k."""
+    lines, own, last = grid.lines, grid.own, grid.lines.shape[1] - 1
+    for i in range(last + 1):
+        x = lines[VALUE, i]
+        others, width = lines[EVERYONE, i] * own[INVERSE, k, i], x * (1.0 - x)
+        slope = others * (lines[RATE, i] - own[OWN_RATE, k, i])
+        rate = (1.0 - others) * width
+        lines[OTHERS, i], lines[SLOPE, i], lines[AHEAD_RATE, i] = others, slope, rate
+        lines[AHEAD_BEND, i] = rate * (1.0 - 2.0 * x) - slope * width
+    # E(M - x)_+ is the integral of P(M > z) over z above x: trapezoids with their correction by slopes.
+    lines[AHEAD, last] = 0.0
+    for i in range(last - 1, -1, -1):
+        step = lines[LOGIT, i + 1] - lines[LOGIT, i]
+        bend = step * step / 12.0 * (lines[AHEAD_BEND, i] - lines[AHEAD_BEND, i + 1])
+        lines[AHEAD, i] = lines[AHEAD, i + 1] + 0.5 * step * (lines[AHEAD_RATE, i] + lines[AHEAD_RATE, i + 1]) + bend
+    # Between places it is the cubic that has its values and slopes at both.
+    for i in range(last):
+        left, right = (lines[OTHERS, i] - 1.0) * lines[WAY, i], (lines[OTHERS, i + 1] - 1.0) * lines[WAY, i]
+        rise = lines[AHEAD, i + 1] - lines[AHEAD, i]
+        lines[LINE, i], lines[SQUARE, i] = left, 3.0 * rise - 2.0 * left - right
+        lines[CUBIC, i] = left + right - 2.0 * rise
+
+
+@rare
+def _condition(k: int, rows: Numbers, grid: Grid, given: Numbers) -> float:
     """The chance that arm k is the best safe arm; the means of every arm, given that, are written."""
-    size, arms = places.below.shape
-    quantities, safe = given.shape[1], known.safe[k]
-    given[:, :] = 0.0
-    a, n = rewards[k, 1] + 1.0, rewards[k, 0] + 2.0
+    lines, own, means, rates, turns = grid.lines, grid.own, grid.means, grid.rates, grid.turns
+    quantities, safe, a, n = given.size // rows.shape[0], rows[k, SAFE], rows[k, A], rows[k, N]
+    given[:] = 0.0
     total, value = 0.0, 0.0
-    for i in range(size):
-        own = safe * places.density[i, k]
-        if own == 0.0:
+    for i in range(lines.shape[1]):
+        density = safe * own[DENSITY, k, i]
+        if density == 0.0:
             continue
-        left = places.logit[i] - places.logit[i - 1] if i > 0 else 0.0
-        right = places.logit[i + 1] - places.logit[i] if i < size - 1 else 0.0
-        x, lift = places.value[i], (right * right - left * left) / 12.0
-        # The trapezoid rule, and where steps differ its correction by slopes, those of the means included.
-        weight = own * (0.5 * (left + right) * others[i] + lift * (others[i] * (a - n * x) + slope[i]))
-        lift *= own * others[i]
+        x, others = lines[VALUE, i], lines[OTHERS, i]
+        weight = density * (lines[HALF, i] * others + lines[LIFT, i] * (others * (a - n * x) + lines[SLOPE, i]))
+        lift = lines[LIFT, i] * (density * others)
         total += weight
         value += weight * x + lift * x * (1.0 - x)
-        for j in range(arms):
-            for m in range(quantities):
-                given[j, m] += weight * places.means[i, j, m]
+        for column in range(given.size):
+            given[column] += weight * means[i, column]
         if abs(lift) > UNHEARD_OF:
-            _add_slopes(lift, i, known, places, given)
+            for column in range(given.size):
+                given[column] += lift * rates[i, column] * turns[i, column]
     scale = 1.0 / max(total, LEAST)
-    for j in range(arms):
-        for m in range(quantities):
-            given[j, m] *= scale
-    given[k, 0] = value * scale
-    for m in range(1, quantities):
-        given[k, m] = known.if_safe[k, m - 1] / max(safe, LEAST)
+    for column in range(given.size):
+        given[column] *= scale
+    given[k * quantities] = value * scale
+    for j in range(1, quantities):
+        given[k * quantities + j] = rows[k, MEANS + quantities - 1 + j] / max(safe, LEAST)
     return min(1.0, max(0.0, total))
 
 
-@inlined
-def _add_slopes(lift: float, i: int, known: Means, places: Places, given: Numbers) -> None:
-    """Add the slopes of all means at a place: what an arm is that is just not better, less the mean so far."""
-    for j in range(given.shape[0]):
-        rate = lift * places.own_rate[i, j]
-        given[j, 0] += rate * (places.value[i] - places.means[i, j, 0])
-        for m in range(1, given.shape[1]):
-            given[j, m] += rate * (known.if_safe[j, m - 1] / max(known.safe[j], LEAST) - places.means[i, j, m])
-
-
-@shared
-def _condition_on_none(known: Means, given: Numbers) -> None:
+@rare
+def _condition_on_none(rows: Numbers, given: Numbers) -> None:
     """Write the means of every arm, given that none is safe."""
-    for k in range(given.shape[0]):
-        given[k, 0] = known.means[k, 0]
-        for j in range(1, given.shape[1]):
-            unsafe = known.means[k, j] - known.if_safe[k, j - 1]
-            given[k, j] = unsafe / max(1.0 - known.safe[k], LEAST)
+    quantities = given.size // rows.shape[0]
+    for k in range(rows.shape[0]):
+        given[k * quantities] = rows[k, MEANS]
+        for j in range(1, quantities):
+            unsafe = rows[k, MEANS + j] - rows[k, MEANS + quantities - 1 + j]
+            given[k * quantities + j] = unsafe / max(1.0 - rows[k, SAFE], LEAST)
 
 
-@shared
-def _add_answer(chance: float, given: Numbers, known: Means, sums: Sums) -> None:
-    """Add an answer to who is best, by its chance: how far it moves every mean from what is expected now."""
-    if chance < UNHEARD_OF:
-        return
-    sums.chance[0] += chance
-    for k in range(given.shape[0]):
-        for j in range(given.shape[1]):
-            move = given[k, j] - known.means[k, j]
-            sums.moves[k, j] += chance * move
-            sums.squares[k] += chance * move * move
+@rare
+def _add_answer(chance: float, given: Numbers, rows: Numbers, moves: Numbers, squares: Numbers) -> float:
+    """Add an answer to who is best, by its chance: how far it moves every mean from what is expected now.
 
-
-@shared
-def _lessons(sums: Sums) -> Numbers:
-    """The variances over all answers: about the mean move, which is 0 but for the error of the grid."""
-    lesson = sums.squares / sums.chance[0]
-    for k in range(lesson.size):
-        for j in range(sums.moves.shape[1]):
-            lesson[k] -= (sums.moves[k, j] / sums.chance[0]) ** 2
-        lesson[k] = 0.0 if lesson[k] < 0.0 else lesson[k]
-    return lesson
-
-
-@shared
-def _run_ahead(k: int, places: Places, others: Numbers, slope: Numbers, ahead: Numbers) -> float:
-    """E(M - x)_+ at every place x, by its integral of P(M > z) over z above x; and E(M - reward)_+ of arm k.
-
-    Both integrals are trapezoids with their correction by slopes.
+    The chance is returned, or 0 where the answer is not asked what it would mean.
     """
-    size = places.logit.size
-    ahead[size - 1] = 0.0
-    total, last, last_slope, product, product_slope = 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(size - 1, -1, -1):
-        x, below = places.value[i], places.below[i, k]
-        width = x * (1.0 - x)
-        now = (1.0 - others[i]) * width
-        now_slope = (1.0 - others[i]) * width * (1.0 - 2.0 * x) - slope[i] * width
-        both, both_slope = now * below, now_slope * below + now * places.density[i, k]
-        if i < size - 1:
-            step = places.logit[i + 1] - places.logit[i]
-            bend = step * step / 12.0
-            ahead[i] = ahead[i + 1] + 0.5 * step * (now + last) + bend * (now_slope - last_slope)
-            total += 0.5 * step * (both + product) + bend * (both_slope - product_slope)
-        last, last_slope, product, product_slope = now, now_slope, both, both_slope
+    if chance < UNHEARD_OF:
+        return 0.0
+    quantities = given.size // rows.shape[0]
+    for k in range(rows.shape[0]):
+        for j in range(quantities):
+            move = given[k * quantities + j] - rows[k, MEANS + j]
+            moves[k * quantities + j] += chance * move
+            squares[k] += chance * move * move
+    return chance
+
+
+@rare
+def _direct_cost(k: int, grid: Grid) -> float:
+    """E(M - reward)_+ of arm k: the integral of P(M > x) P(reward <= x), by trapezoids as in `_leave_out`."""
+    lines, own, total, after, slope_after = grid.lines, grid.own, 0.0, 0.0, 0.0
+    for i in range(lines.shape[1] - 1, -1, -1):
+        below, rate = own[BELOW, k, i], lines[AHEAD_RATE, i]
+        now, slope = rate * below, lines[AHEAD_BEND, i] * below + rate * own[DENSITY, k, i]
+        if i < lines.shape[1] - 1:
+            step = lines[LOGIT, i + 1] - lines[LOGIT, i]
+            total += 0.5 * step * (now + after) + step * step / 12.0 * (slope - slope_after)
+        after, slope_after = now, slope
     return total
 
 
-@shared
-def _cost_of_excess(k: int, laws: Laws, known: Means, places: Places, others: Numbers, ahead: Numbers) -> float:
-    """E[Y + (M - reward - Y)_+ ; Y > 0] of arm k. Every other point of the reward's table is enough."""
-    cost, size = 0.0, places.logit.size
-    for q in range(known.excess.shape[1]):
-        weight, y = known.weight[k, q], known.excess[k, q]
+@rare
+def _cost_of_excess(row: Numbers, grid: Grid) -> float:
+    """E[Y + (M - reward - Y)_+ ; Y > 0] of an arm. Every other point of the reward's table is enough."""
+    lines, last = grid.lines, grid.lines.shape[1] - 1
+    cost, chance, top, start = 0.0, 0.0, lines[VALUE, last], 0
+    for point in range(0, POINTS, 2):
+        chance += density_at(row, point)
+    for q in range(EXCESSES):
+        weight, y, gain = row[WEIGHT + q], row[EXCESS + q], 0.0
         if weight < NEGLIGIBLE:
             continue
-        gain, chance, i = 0.0, 0.0, 0
+        # Excesses rise, so that every walk over the places begins where the last one did, or later.
+        while start < last and lines[VALUE, start + 1] < row[VALUES] + y:
+            start += 1
+        i = start
         for point in range(0, POINTS, 2):
-            x = laws.value[k, point] + y
-            chance += laws.density[k, point]
-            if x >= places.value[size - 1]:
-                continue
-            while places.value[i + 1] < x:
+            x = row[VALUES + point] + y
+            if x >= top:
+                break
+            while lines[VALUE, i + 1] < x:
                 i += 1
-            width = places.value[i + 1] - places.value[i]
-            u = (x - places.value[i]) / width
-            rise, left, right = ahead[i + 1] - ahead[i], (others[i] - 1.0) * width, (others[i + 1] - 1.0) * width
-            cubic, square = left + right - 2.0 * rise, 3.0 * rise - 2.0 * left - right
-            gain += laws.density[k, point] * (ahead[i] + u * (left + u * (square + u * cubic)))
+            u = (x - lines[VALUE, i]) / lines[WAY, i]
+            ahead = lines[AHEAD, i] + u * (lines[LINE, i] + u * (lines[SQUARE, i] + u * lines[CUBIC, i]))
+            gain += density_at(row, point) * ahead
         cost += weight * (y + gain / chance)
     return cost

@@ -204,7 +204,7 @@ def point_mass(s: float, n: float, p: float, odds: float) -> float:
     >>> round(point_mass(1, 2, 0.5, 1.0), 6)
     0.6
     """
-    after = odds * (n + 1.0) * binomial_pmf(s, n, p)
+    after = odds * (n + 1.0) * binomial_pmf(float(s), float(n), p)
     return after / (1.0 + after)
 
 
@@ -274,10 +274,10 @@ def next_tail(
     n += 1
     if mass > TINY and tail >= refresh_below and n % TAIL_REFRESH_EVERY != 0:
         return min(1.0, tail), mass
-    mass = binomial_pmf(s, n, p)
+    mass = binomial_pmf(float(s), float(n), p)
     if mass <= TINY and s <= n * p:
         return 1.0, 0.0
-    return binomial_tail(s, n, p), mass
+    return binomial_tail(float(s), float(n), p), mass
 
 
 @shared

@@ -1,17 +1,17 @@
 """Beta laws as tables on an even grid of logits, as wide as the law: the chance to lie below, the density, its slope.
 
 On logits Beta densities fade on both sides, so that even steps serve a law of any width, at the edges of [0, 1] too.
+A table is a row of numbers: the first logit, the step, the value of each point, and from each point to the next the
+quintic, in steps, that has the chances to lie below, the densities and their slopes at both; behind the last point the
+first three of its numbers.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from safebandit.core.arms import Numbers
-from safebandit.core.dispatch import compiled, inlined
+from safebandit.core.dispatch import inlined
 
 # How many points a table has, and how many deviations, or powers of e in a tail that fades as slowly, it reaches.
 POINTS = 22
@@ -19,26 +19,10 @@ REACH = 5.0
 TAIL = 11.0
 # The last place of a table, but for rounding.
 LAST = POINTS - 1.001
-
-
-class Laws(NamedTuple):
-    """Tables of Beta laws, one per row: the first logit, the step, and at each point its value, the chance to lie below
-    it, the density per step and its slope.
-    """
-
-    first: Numbers
-    step: Numbers
-    value: Numbers
-    below: Numbers
-    density: Numbers
-    slope: Numbers
-
-
-@compiled
-def new_laws(rows: int) -> Laws:
-    """Room for so many tables."""
-    shape = (rows, POINTS)
-    return Laws(np.empty(rows), np.empty(rows), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape))
+# Where the parts of a table are, how many numbers a curve has, and how many a table.
+FIRST, STEP, VALUES, CURVES = 0, 1, 2, 2 + POINTS
+CURVE = 6
+TABLE = CURVES + CURVE * POINTS
 
 
 @inlined
@@ -48,8 +32,8 @@ def reach_of(a: float, b: float) -> tuple[float, float]:
     return middle - max(REACH * deviation, TAIL / a), middle + max(REACH * deviation, TAIL / b)
 
 
-@compiled
-def tabulate(laws: Laws, row: int, a: float, b: float) -> None:
+@inlined
+def tabulate(table: Numbers, a: float, b: float) -> None:
     """Write the table of Beta(a, b). Its density on logits is x^a (1-x)^b / B(a, b), of slope a - (a+b) x per density.
 
     The chance to lie below is summed up by the quintic that has the densities, their slopes and their curvatures.
@@ -69,35 +53,49 @@ def tabulate(laws: Laws, row: int, a: float, b: float) -> None:
         if i > 0:
             added = 0.5 * (before + density) + 0.1 * (slope_before - slope) + (bend_before + bend) / 120.0
             total += max(0.0, added)
-        laws.value[row, i], laws.below[row, i] = value, total
-        laws.density[row, i], laws.slope[row, i] = density, slope
+        curve = CURVES + CURVE * i
+        table[VALUES + i], table[curve], table[curve + 1], table[curve + 2] = value, total, density, slope
         before, slope_before, bend_before = density, slope, bend
-    for i in range(POINTS):
-        laws.below[row, i] /= total
-        laws.density[row, i] /= total
-        laws.slope[row, i] /= total
-    laws.first[row], laws.step[row] = first, step
+    table[FIRST], table[STEP] = first, step
+    _draw_curves(table, total)
 
 
 @inlined
-def look_up(laws: Laws, row: int, logit: float) -> tuple[float, float]:
-    """The chance to lie below a logit, and the density there, by the quintic that has the table's chances, densities
-    and slopes. At the ends of the table and beyond there is no density.
-    """
-    place = (logit - laws.first[row]) / laws.step[row]
+def _draw_curves(table: Numbers, total: float) -> None:
+    """Make the quintic from each point to the next of the chances, densities and slopes, whose total is given."""
+    for i in range(POINTS):
+        curve = CURVES + CURVE * i
+        table[curve] /= total
+        table[curve + 1] /= total
+        table[curve + 2] = 0.5 * (table[curve + 2] / total)
+    for curve in range(CURVES, CURVES + CURVE * (POINTS - 1), CURVE):
+        after = curve + CURVE
+        rise = table[after] - table[curve]
+        left, right, bend, other = table[curve + 1], table[after + 1], table[curve + 2], table[after + 2]
+        table[curve + 3] = 10.0 * rise - 6.0 * left - 4.0 * right - 3.0 * bend + other
+        table[curve + 4] = -15.0 * rise + 8.0 * left + 7.0 * right + 3.0 * bend - 2.0 * other
+        table[curve + 5] = 6.0 * rise - 3.0 * (left + right) - bend + other
+
+
+@inlined
+def density_at(table: Numbers, point: int) -> float:
+    """The density per step at a point of the table."""
+    return table[CURVES + CURVE * point + 1]
+
+
+@inlined
+def look_up(table: Numbers, logit: float) -> tuple[float, float]:
+    """The chance to lie below a logit, and the density there. At the ends of the table and beyond there is none."""
+    place = (logit - table[FIRST]) / table[STEP]
     if not place > 0.0:
         return 0.0, 0.0
     if place >= LAST:
         return 1.0, 0.0
-    i = int(place)
-    x = place - i
-    rise = laws.below[row, i + 1] - laws.below[row, i]
-    left, right = laws.density[row, i], laws.density[row, i + 1]
-    bend, other = 0.5 * laws.slope[row, i], 0.5 * laws.slope[row, i + 1]
-    c3 = 10.0 * rise - 6.0 * left - 4.0 * right - 3.0 * bend + other
-    c4 = -15.0 * rise + 8.0 * left + 7.0 * right + 3.0 * bend - 2.0 * other
-    c5 = 6.0 * rise - 3.0 * (left + right) - bend + other
-    below = laws.below[row, i] + x * (left + x * (bend + x * (c3 + x * (c4 + x * c5))))
-    density = (left + x * (2.0 * bend + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) / laws.step[row]
+    point = int(place)
+    x, curve = place - point, CURVES + CURVE * point
+    left, bend = table[curve + 1], table[curve + 2]
+    c3, c4, c5 = table[curve + 3], table[curve + 4], table[curve + 5]
+    below = table[curve] + x * (left + x * (bend + x * (c3 + x * (c4 + x * c5))))
+    density = (left + x * (2.0 * bend + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) / table[STEP]
     # Where a law fades, the curve may swing a little below 0.
     return min(1.0, max(0.0, below)), max(0.0, density)

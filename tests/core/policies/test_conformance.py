@@ -132,7 +132,7 @@ def test_a_live_trial_decides_by_the_definition(text, name):
     if "when_none" in policy_from_text(text)._fields:
         told.append("when_none=least_risky")
     text = driving.with_parameters(text, ",".join(told)) if told else text
-    expected = [k for *_, k, _ in driving.walk(text, INSTANCES[name], 120, SEED)]
+    expected = driving.walked(text, INSTANCES[name], 120, SEED)[1].tolist()
     assert follow(text, INSTANCES[name], 120, halfway=True) == expected
 
 
@@ -166,7 +166,7 @@ def test_a_live_trial_holds_where_the_definition_does(text):
     instance = Instance.bernoulli([0.3, 0.5], [0.5, 0.7], 0.1, allow_infeasible=True)
     text = driving.with_parameters(text, "when_none=hold")
     arms = follow(text, instance, 150)
-    assert arms == [k for *_, k, _ in driving.walk(text, instance, 150, SEED)]
+    assert arms == driving.walked(text, instance, 150, SEED)[1].tolist()
     assert -1 in arms
 
 

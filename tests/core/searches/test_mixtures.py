@@ -37,7 +37,7 @@ def test_with_ties_the_mixtures_have_the_law_of_the_definition(text, name):
     plays = np.zeros((2, trials, len(instance.mu)))
     for i in range(trials):
         for row, played in enumerate(
-            (driving.decisions(text, instance, 40, i), [k for *_, k, _ in driving.walk(text, instance, 40, 500 + i)])
+            (driving.decisions(text, instance, 40, i), driving.walked(text, instance, 40, 500 + i)[1])
         ):
             plays[row, i] = np.bincount(played, minlength=len(instance.mu))
     for k in range(len(instance.mu)):

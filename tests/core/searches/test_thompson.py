@@ -105,7 +105,7 @@ def test_the_simulator_plays_as_the_definition_does_in_law(text, name):
     plays = np.zeros((2, trials, len(instance.mu)))
     for i in range(trials):
         played = driving.decisions(text, instance, rounds, i)
-        drawn = [k for *_, k, _ in driving.walk(text, instance, rounds, 1_000 + i)]
+        drawn = driving.walked(text, instance, rounds, 1_000 + i)[1]
         plays[:, i] = [np.bincount(each, minlength=len(instance.mu)) for each in (played, drawn)]
     for k in range(len(instance.mu)):
         assert stats.ttest_ind(plays[0, :, k], plays[1, :, k]).pvalue > 1e-4 / 3

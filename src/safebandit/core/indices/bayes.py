@@ -138,4 +138,4 @@ def bayes_lower_index(index: BayesLower, seen: Seen, t: int, alpha: float, strea
     if seen.ones == 0:
         return 0.0
     delta = risk_level(index.schedule, index.tail, seen.plays, t, alpha)
-    return beta_quantile(seen.ones, seen.plays - seen.ones + 1, delta)
+    return beta_quantile(float(seen.ones), seen.plays - seen.ones + 1.0, delta)

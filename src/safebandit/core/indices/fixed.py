@@ -83,8 +83,11 @@ def posterior_learn(index: PosteriorGate, seen: Seen, value: float, bit: int, al
 def posterior_permits(index: PosteriorGate, seen: Seen, t: int, alpha: float, stream: Stream) -> bool:
     if seen.plays < index.least:
         return True
-    point = point_mass(seen.ones, seen.plays, alpha, index.odds)
-    return (1.0 - point) * (1.0 - seen.own[0]) <= index.confidence
+    above = 1.0 - seen.own[0]
+    if above <= index.confidence:
+        # The point at alpha only adds to the chance to be safe.
+        return True
+    return (1.0 - point_mass(seen.ones, seen.plays, alpha, index.odds)) * above <= index.confidence
 
 
 @evidence.register(PosteriorGate)
@@ -104,7 +107,7 @@ def posterior_lower(index: PosteriorGate, seen: Seen, t: int, alpha: float, stre
     if below < level <= below + point:
         return alpha
     level = (level if level <= below else level - point) / (1.0 - point)
-    return beta_quantile(seen.ones + 1, seen.plays - seen.ones + 1, level)
+    return beta_quantile(seen.ones + 1.0, seen.plays - seen.ones + 1.0, level)
 
 
 @width.register(MixtureGate)

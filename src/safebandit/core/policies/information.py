@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from safebandit.core.arm_beliefs import note_reward, note_risks, row_size
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write, written
-from safebandit.core.beliefs import Beliefs, weigh
-from safebandit.core.dispatch import both, inlined, piece
+from safebandit.core.beliefs import Beliefs, weigh_rows
+from safebandit.core.dispatch import both, inlined, rare
 from safebandit.core.indices.fixed import PosteriorGate
 from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
@@ -108,7 +109,8 @@ def _gate(policy: Any) -> PosteriorGate:
 
 @sizes.register(InformationDirected)
 def _sizes(policy: InformationDirected, arms: int, risks: int) -> Sizes:
-    return Sizes(0, width(_gate(policy)), 0)
+    # Of each arm what is believed of it is kept with its reward; it changes only with the arm's own outcomes.
+    return Sizes(row_size(risks), width(_gate(policy)), 0)
 
 
 @begin.register(InformationDirected)
@@ -117,6 +119,8 @@ def _begin(policy: InformationDirected, state: State) -> None:
         for j in range(1, 1 + state.risks):
             risk = quantity(state, k, j)
             start(_gate(policy), risk.own, risk.limit)
+        for j in range(2):
+            _note(policy, state, k, j)
 
 
 @learned.register(InformationDirected)
@@ -124,11 +128,12 @@ def _learned(policy: InformationDirected, state: State, k: int, j: int, value: f
     if j != REWARD:
         risk = quantity(state, k, j)
         learn(_gate(policy), risk, value, bit, risk.limit)
+    _note(policy, state, k, j)
 
 
 @decide.register(InformationDirected)
 def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, bool]:
-    believed = _weigh(policy, state)
+    believed = _weigh(state)
     own, safe_arms, open_arms = RISKS + state.risks, 0, 0
     for k in range(state.size):
         # NaN compares False, so an arm of which nothing can be said is never permissible.
@@ -149,18 +154,33 @@ def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, boo
     return play_when_none(policy.when_none, _gate(policy), state, t, False), True
 
 
-@piece
-def _weigh(policy: Any, state: State) -> Beliefs:
-    """What is believed of every arm, by its known outcomes after the Bernoulli reduction."""
-    rewards, limits = np.empty((state.size, 2)), np.empty(state.risks)
-    risks = np.empty((state.size, state.risks, 2))
+@rare
+def _note(policy: Any, state: State, k: int, j: int) -> None:
+    """Note what is believed of an arm's reward (j = 0) or of its risks, by outcomes after the Bernoulli reduction."""
+    seen, row = quantity(state, k, REWARD), np.empty(row_size(state.risks))
+    for i in range(row.size):
+        row[i] = seen.own[i]
+    if j == REWARD:
+        note_reward(row, seen.plays, seen.ones)
+    else:
+        counts, limits = np.empty((state.risks, 2)), np.empty(state.risks)
+        for i in range(state.risks):
+            risk = quantity(state, k, 1 + i)
+            counts[i, 0], counts[i, 1], limits[i] = risk.plays, risk.ones, risk.limit
+        note_risks(row, counts, limits, policy.odds)
+    for i in range(row.size):
+        seen.own[i] = row[i]
+
+
+@rare
+def _weigh(state: State) -> Beliefs:
+    """What is believed of every arm."""
+    rows = np.empty((state.size, row_size(state.risks)))
     for k in range(state.size):
         seen = quantity(state, k, REWARD)
-        rewards[k, 0], rewards[k, 1] = seen.plays, seen.ones
-        for j in range(state.risks):
-            risk = quantity(state, k, 1 + j)
-            risks[k, j, 0], risks[k, j, 1], limits[j] = risk.plays, risk.ones, risk.limit
-    return weigh(rewards, risks, limits, policy.odds)
+        for i in range(rows.shape[1]):
+            rows[k, i] = seen.own[i]
+    return weigh_rows(rows, state.risks)
 
 
 @inlined

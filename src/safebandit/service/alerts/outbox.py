@@ -48,7 +48,9 @@ def add(connection: sa.Connection, alert: Alert, happened: Happened, *, late: bo
     if before is not None and before.state == "waiting" and before.attempts == 0 and before.due > now:
         known = json.loads(before.body)["data"]
         first, times = known["first_event"], known["times"] + happened.times
-        body = describe(alert, happened._replace(first=first, times=times), late=late)
+        strata = dict.fromkeys((*known.get("strata", ()), *happened.content.get("strata", ())))
+        content = {**happened.content, "strata": list(strata)} if strata else happened.content
+        body = describe(alert, happened._replace(first=first, times=times, content=content), late=late)
         unsent = messages.update().where(messages.c.id == before.id, messages.c.attempts == 0)
         if connection.execute(unsent.values(body=sendable(canonical(body)))).rowcount:
             return

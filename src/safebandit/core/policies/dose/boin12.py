@@ -122,7 +122,7 @@ def desirability(policy: Any, state: State, k: int) -> float:
 @inlined
 def _chance_below(seen: Seen, wanted: float) -> float:
     """P(efficacy < wanted), from a flat prior."""
-    return binomial_tail(seen.ones + 1, seen.plays + 1, wanted)
+    return binomial_tail(seen.ones + 1.0, seen.plays + 1.0, wanted)
 
 
 @inlined

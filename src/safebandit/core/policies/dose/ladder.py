@@ -30,7 +30,7 @@ NEVER = 2**62
 @inlined
 def chance_above(plays: int, ones: int, target: float) -> float:
     """P(risk > target) after so many harms of so many units, from a flat prior."""
-    return 1.0 - binomial_tail(ones + 1, plays + 1, target)
+    return 1.0 - binomial_tail(ones + 1.0, plays + 1.0, target)
 
 
 @inlined
@@ -78,7 +78,7 @@ def write_doses(state: State, target: float, cutoff: float) -> int:
         for k in range(state.size):
             risk = quantity(state, k, 1)
             if risk.plays >= LEAST_KNOWN:
-                bound = max(bound, beta_quantile(risk.ones + 1, risk.plays - risk.ones + 1, 1.0 - cutoff))
+                bound = max(bound, beta_quantile(risk.ones + 1.0, risk.plays - risk.ones + 1.0, 1.0 - cutoff))
             write(state, k, RISKS, bound)
             write(state, k, RISKS + state.risks + 2, chance_above(risk.plays, risk.ones, target))
     return doses
