@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
@@ -19,6 +20,7 @@ _ARM_NUMBER = re.compile(r"#\d+")
 _OUTSIDE_QUOTES = re.compile(r'(?:[^,"]|"[^"]*")+')
 
 
+@functools.lru_cache
 def kebab(name: str) -> str:
     """The name of a class or function as it is written on the command line.
 
@@ -80,16 +82,21 @@ def call_by_name(text: str, known: Mapping[str, Callable[..., Any]], what: str, 
     return call(known[name], parameters, f'{what} "{name}"', error)
 
 
+# Both are read anew for every policy, rule and design in words, and take longer than all the rest.
+_signature: Callable[[Any], inspect.Signature] = functools.lru_cache(inspect.signature)
+hints_of: Callable[[Any], dict[str, Any]] = functools.lru_cache(get_type_hints)
+
+
 def call(
     constructor: Callable[..., Any], parameters: Mapping[str, Any], where: str, error: type[SafebanditError]
 ) -> Any:
     """Call `constructor` with parameters that may be texts, read by its annotations."""
-    accepted = inspect.signature(constructor).parameters
+    accepted = _signature(constructor).parameters
     for key in parameters:
         if key not in accepted:
             names = suggest(key, accepted) if accepted else "it takes none"
             raise error(f'{where} has no parameter "{key}"; {names}')
-    hints = get_type_hints(constructor)
+    hints = hints_of(constructor)
     try:
         values = {key: read_value(key, value, hints.get(key, Any), error) for key, value in parameters.items()}
         return constructor(**values)

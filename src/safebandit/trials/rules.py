@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, get_type_hints
+from typing import Any
 
-from safebandit.core.naming import read_value, split_call
+from safebandit.core.naming import hints_of, read_value, split_call
 from safebandit.core.rules import check_selection, check_stopping, completed, selection_rules, stopping_rules
 from safebandit.core.stopping.words import rule_name
 from safebandit.errors import DesignError, SafebanditError, at_key, suggest
@@ -99,7 +99,7 @@ def _rule_by_name(name: str, parameters: Mapping[str, Any], known: Mapping[str, 
     missing = [key for key in kind._fields if key not in kind._field_defaults and key not in parameters]
     if missing:
         raise DesignError(f'{what} "{name}" needs {" and ".join(missing)}; add {missing[0]} = ...')
-    hints, values = get_type_hints(kind), {}
+    hints, values = hints_of(kind), {}
     for key, value in parameters.items():
         with at_key(key):
             if hints[key] is Any and isinstance(value, int):
@@ -111,7 +111,7 @@ def _rule_by_name(name: str, parameters: Mapping[str, Any], known: Mapping[str, 
 def write_rule(rule: Any, design: Any) -> dict[str, Any]:
     """The table of a rule, with all its parameters but those that the design fills in; arms by name."""
     table: dict[str, Any] = {RULE: rule_name(rule)}
-    hints = get_type_hints(type(rule))
+    hints = hints_of(type(rule))
     for key, value in rule._asdict().items():
         kind, defaults = hints[key], rule._field_defaults
         # Where any value may stand, a whole number is an arm's, and a default means that there is none.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, get_type_hints
+from typing import Any
 
 from safebandit.core.indices.interface import DESCRIPTIONS, Description
-from safebandit.core.naming import read_number, read_value
+from safebandit.core.naming import hints_of, read_number, read_value
 from safebandit.core.policies.choice import HOLD_RULE, LEAST_RISKY
 from safebandit.core.policies.interface import Policy, Setup, decide
 from safebandit.errors import PolicyError, at_key
@@ -82,7 +82,7 @@ def shared_among(index: Any, risks: int) -> Any:
 
 def _read_fields(value: Any, rules: Description) -> Any:
     kind, fields = type(value), {}
-    hints = get_type_hints(kind)
+    hints = hints_of(kind)
     for key, given in value._asdict().items():
         with at_key(key):
             field = read_value(key, given, hints.get(key, Any), PolicyError)

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 from inspect import signature
-from typing import Any, get_type_hints
+from typing import Any
 
 from safebandit.core.indices import lower, upper
-from safebandit.core.naming import call, kebab, read_number, read_value, split_call, write_value
+from safebandit.core.naming import call, hints_of, kebab, read_number, read_value, split_call, write_value
 from safebandit.core.policies.catalogue import POLICIES
 from safebandit.core.policies.checking import check_policy
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
@@ -94,7 +94,7 @@ def _family_from_text(name: str, parameters: dict[str, Any], text: str) -> Any:
 
 def _part_fields(kind: Any) -> list[str]:
     """The fields of a family that hold indices: those without a default, or of a class that is a NamedTuple."""
-    hints, defaults = get_type_hints(kind), kind._field_defaults
+    hints, defaults = hints_of(kind), kind._field_defaults
     return [
         field
         for field in kind._fields
@@ -154,7 +154,7 @@ def _short_name(policy: Any) -> str | None:
 
 def _changed_fields(value: Any, but: Any) -> list[str]:
     """The fields that differ from their defaults, as texts."""
-    defaults, hints = value._field_defaults, get_type_hints(type(value))
+    defaults, hints = value._field_defaults, hints_of(type(value))
     changed = []
     for key, field in value._asdict().items():
         if key in but or (key in defaults and field == defaults[key]):
