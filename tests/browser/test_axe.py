@@ -15,7 +15,7 @@ RUN = """async ([tags, colours]) => {
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 PAGES = {
     "admin": [
-        "/", "/keys", "/worklist", "/worklist?trial=several",
+        "/", "/keys", "/worklist", "/worklist?trial=several", "/alerts", "/alerts?trial=played",
         "/trials/played", "/trials/held", "/trials/several", "/trials/none", "/trials/several/log",
         "/trials/several/log/2", "/trials/several/arms", "/trials/several/units",
         "/trials/several/analysis", "/trials/several/rehearsal",

@@ -19,6 +19,7 @@ def test_no_table_is_cut_off(visits, played, held, several, hostile, width):
         "/",
         "/keys",
         "/worklist",
+        "/alerts",
         *paths,
         *(f"/trials/several/{part}" for part in ("arms", "units", "log", "log/2")),
     ]:

@@ -234,6 +234,26 @@ def test_a_key_is_shown_once_and_can_be_revoked(visits, service):
     assert service.app.state.keys.find(shown) is None
 
 
+def test_an_alert_is_made_for_a_trial_and_removed(visits, played):
+    page = visits.new("admin", "/trials/played", width=360)
+    page.locator("a#alerts").click()
+    page.locator("#alert-target").fill("<i>nowhere</i>")
+    page.get_by_label("hold").check()
+    page.get_by_role("button", name="Make the alert").click()
+    expect(page.locator("#alert-said")).to_contain_text("a webhook's address is such as")
+    expect(page.locator("#alert-target")).to_have_value("<i>nowhere</i>")
+    expect(page.get_by_label("hold")).to_be_checked()
+    page.locator("#alert-target").fill("https://hooks.example/played")
+    page.get_by_role("button", name="Make the alert").click()
+    expect(page.locator("#alert-said")).to_have_text("https://hooks.example is told of hold.")
+    secret = page.locator("#secret").input_value()
+    assert secret.startswith("whsec_")
+    page.goto("/alerts?trial=played")
+    assert secret not in page.content()
+    page.get_by_role("button", name="Remove https://hooks.example").click()
+    expect(page.locator("#alerts tbody tr")).to_contain_text("removed")
+
+
 def test_it_works_without_javascript(visits, service):
     service.create("no-script")
     page = visits.new("operator", "/trials/no-script", java_script_enabled=False)

@@ -106,6 +106,18 @@ def test_no_arm_has_a_status_of_its_own_and_nothing_on_stdout(desk):
     assert shown["waiting"] is None
 
 
+def test_the_list_names_strata_that_hold_or_wait(desk):
+    desk("new", "knee", "--arms", "a", "--alpha", "0", "--policy", "docb", "--strata", "site=x,y", "--pending-cap", "1")
+    for unit in ("1", "2"):
+        desk("ask", "knee", unit, "--stratum", "site=y")
+    assert "waits in site=y" in desk("list").out
+    desk("tell", "knee", "1", "--reward", "1", "--risk", "1")
+    desk("ask", "knee", "3", "--stratum", "site=y")
+    assert "holds in site=y" in desk("list").out
+    (line,) = json.loads(desk("list", "--json").out)["trials"]
+    assert (line["holding"], line["holding_in"], line["waiting_in"]) == (True, ["site=y"], [])
+
+
 def test_outcomes_in_parts_by_name_and_in_order(desk):
     risks = ("--alpha", ".3,.2", "--risks", "toxicity,nausea", "--pending-cap", "9")
     desk("new", "knee", "--arms", "a,b", "--policy", "docb", *risks)
@@ -754,3 +766,22 @@ def test_a_deterministic_log_says_why_it_cannot_tell(desk):
     shown = desk("what-if", "knee", "--policy", "tsbu")
     assert shown.status == 1
     assert "the recorded chances do not allow more: for 1 of 1 units it has a chance for an arm that had" in shown.out
+
+
+def test_chances_of_one_stratum(desk):
+    flags = "--arms a,b --alpha .9 --policy docb:floor=.3 --strata site=x,y --seed 1 --pending-cap 99"
+    desk("new", "knee", *flags.split())
+    for i in range(6):
+        desk("ask", "knee", f"p{i}", "--stratum", f"site={'xxy'[i % 3]}")
+        desk("tell", "knee", f"p{i}", "--reward", "1", "--risk", "0")
+    shown = desk("what-if", "knee", "--policy", "docb:floor=.1", "--stratum", "site=x")
+    assert (shown.status, shown.out.splitlines()[0].startswith("knee, site=x: 4 units by docb")) == (0, True)
+    found = json.loads(desk("weighted", "knee", "--stratum", "site=y", "--json").out)
+    assert (found["units"], found["stratum"]) == (2, "site=y")
+    assert json.loads(desk("weighted", "knee", "--json").out)["units"] == 6
+    desk("new", "hip", "--arms", "a,b", "--alpha", ".9", "--policy", "docb", "--seed", "1")
+    for command in (("weighted", "hip"), ("what-if", "hip", "--policy", "docb")):
+        refused = desk(*command, "--stratum", "site=x")
+        assert (refused.status, refused.err.count("\n"), "this trial has no strata" in refused.err) == (2, 1, True)
+        refused = desk(*command, "--stratum", "x")
+        assert (refused.status, "--stratum must be factor=level" in refused.err) == (2, True)

@@ -73,7 +73,8 @@ NEEDS = {
 PAGES = {
     ("GET", path)
     for path in (
-        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static", "/people", "/worklist",
+        "/", "/keys", "/live", "/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/static", "/people",
+        "/worklist", "/alerts",
         "/trials/{trial}", "/trials/{trial}/arms", "/trials/{trial}/live",
         "/trials/{trial}/log", "/trials/{trial}/log/{number}", "/trials/{trial}/units", "/trials/{trial}/{form}",
         "/trials/{trial}/analysis", "/trials/{trial}/rehearsal",
@@ -82,7 +83,8 @@ PAGES = {
     ("POST", path)
     for path in (
         "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/people", "/people/{id}/role",
-        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/worklist", "/trials", "/trials/{trial}/amend",
+        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/worklist", "/alerts",
+        "/alerts/{id}/test", "/alerts/{id}/remove", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}", "/trials/{trial}/rehearsal",
         "/trials/{trial}/tell", "/trials/{trial}/outcomes/batch",

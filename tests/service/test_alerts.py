@@ -444,3 +444,50 @@ def test_a_rule_that_pauses_or_routes_is_told_and_a_person_who_does_is_not(quick
     (said,) = told(receiver)
     assert (said["alert"], said["kind"], said["rule"]) == (made["id"], "guard", "too-many-harms")
     assert "gives every unit its control" in said["message"]
+
+
+def hold_in(served, path, site):
+    """Have a stratum of a trial hold: every arm has done harm in it."""
+    for unit in range(20):
+        asked = {"unit": f"patient {site} {unit}", "stratum": {"site": site}}
+        if served.post(f"{path}/units", asked).json()["held"]:
+            return
+        served.post(f"{path}/outcomes", {"unit": asked["unit"], **HARM})
+    raise AssertionError("it does not hold")
+
+
+def test_a_stratum_that_holds_is_told_by_name(quick, receiver):
+    made = alert(quick, receiver, kinds=["hold"], trial=None)
+    path = quick.create("by-site", arms=["x", "y"], alpha=0.01, strata={"site": ["a", "b", "c"]})
+    hold_in(quick, path, "b")
+    (said,) = told(receiver)
+    assert said["message"] == 'trial "by-site" holds in the stratum site=b: no arm is permissible'
+    assert said["strata"] == ["site=b"]
+    quick.request("DELETE", f"/v1/alerts/{made['id']}")
+
+
+def test_strata_that_hold_in_a_quiet_time_are_told_together(quick, receiver):
+    made = alert(quick, receiver, kinds=["hold"], quiet=1.0)
+    path = quick.create("sites", arms=["x", "y"], alpha=0.01, strata={"site": ["a", "b", "c"]})
+    hold_in(quick, path, "b")
+    told(receiver)
+    hold_in(quick, path, "c")
+    hold_in(quick, path, "a")
+    last = told(receiver, 2)[1]
+    assert set(last["strata"]) == {"site=a", "site=c"}
+    assert 'trial "sites" holds in the stratum site=' in last["message"]
+    quick.request("DELETE", f"/v1/alerts/{made['id']}")
+
+
+def test_a_stratum_that_waits_too_long_is_told_by_name(quick, receiver):
+    made = alert(quick, receiver, kinds=["waiting"], patience=0.05)
+    path = quick.create("slow-site", arms=["x"], pending_cap=1, strata={"site": ["a", "b"]})
+    for unit in ("patient 1", "patient 2"):
+        quick.post(f"{path}/units", {"unit": unit, "stratum": {"site": "a"}})
+
+    def found():
+        mine = [each["message"] for each in receiver.said if each["trial"] == "slow-site"]
+        return any("in the stratum site=a all arms that may be given wait for outcomes" in each for each in mine)
+
+    ask_again_until(found, "it is not told")
+    quick.request("DELETE", f"/v1/alerts/{made['id']}")

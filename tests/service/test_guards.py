@@ -15,6 +15,7 @@ from safebandit.service.guards import BODY_BYTES
 from safebandit.service.logs import JsonLines
 from safebandit.service.rates import MOST_BUCKETS, Buckets, RateLimits
 from safebandit.service.refusals import answer
+from safebandit.trials.design import Design
 from safebandit.trials.record import Ledger, Settings
 from servers.service import ask_again_until
 
@@ -305,6 +306,35 @@ def test_metrics_say_after_a_restart_which_trials_hold_and_which_wait(tmp_path):
     for name, holds, waits in (("holds", 1, 0), ("waits", 0, 1), ("goes-on", 0, 0)):
         assert sample(text, "safebandit_holding", trial=name) == holds
         assert sample(text, "safebandit_waiting", trial=name) == waits
+
+
+def test_metrics_say_which_strata_hold_and_which_wait(tmp_path):
+    """Also in a trial by a design."""
+    sites = {"site": ["a", "b", "c"]}
+    design = Design(["only", "other"], 0.0, "docb", 100, strata=sites)
+    with Ledger(tmp_path / "trials.db") as ledger:
+        ledger.create("plain", Settings.read(["only"], 0.0, policy="docb", strata=sites, seed=1), actor="Ada")
+        ledger.create("designed", Settings.by_design(design, seed=1), actor="Ada")
+        for unit in range(3):
+            for name in ("plain", "designed"):
+                if ledger.ask(name, f"a {unit}", stratum={"site": "a"}, actor="Ada").arm is not None:
+                    ledger.tell(name, f"a {unit}", reward=1, risk=1, actor="Ada")
+            ledger.ask("plain", f"b {unit}", stratum={"site": "b"}, actor="Ada")
+        ledger.ask("designed", "c 1", stratum={"site": "c"}, actor="Ada")
+    with serving(tmp_path / "trials.db") as restarted:
+        text = restarted.get("/metrics").text
+        lines = {each["name"]: each for each in restarted.get("/v1/trials").json()}
+        stopped = restarted.post("/v1/trials/plain/pause", {"reason": "a look"})
+        assert stopped.status_code == 201
+        paused = restarted.get("/metrics").text
+    expected = {("plain", "a"): (1, 0), ("plain", "b"): (0, 1), ("plain", "c"): (0, 0)}
+    expected |= {("designed", "a"): (1, 0), ("designed", "b"): (0, 0), ("designed", "c"): (0, 0)}
+    for (name, site), (holds, waits) in expected.items():
+        assert sample(text, "safebandit_holding", trial=name, stratum=f"site={site}") == holds, (site, name)
+        assert sample(text, "safebandit_waiting", trial=name, stratum=f"site={site}") == waits, (site, name)
+    assert (lines["plain"]["holding_in"], lines["plain"]["waiting_in"]) == (["site=a"], ["site=b"])
+    assert (lines["designed"]["holding"], lines["designed"]["waiting"]) == (True, False)
+    assert sample(paused, "safebandit_holding", trial="plain") == 0
 
 
 def test_metrics_show_writes_that_wait(served, trial):

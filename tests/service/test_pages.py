@@ -61,6 +61,8 @@ ALLOWED = {
     "/keys": {"admin"},
     "/worklist": {"admin", "operator"},
     "/worklist?trial=knee": {"admin", "operator"},
+    "/alerts": {"admin"},
+    "/alerts?trial=knee": {"admin"},
 }
 POSTS = {
     "/trials": {"admin"},
@@ -79,6 +81,9 @@ POSTS = {
     "/keys": {"admin"},
     "/keys/0000000000000000/revoke": {"admin"},
     "/worklist": {"admin", "operator"},
+    "/alerts": {"admin"},
+    "/alerts/0000000000000000/test": {"admin"},
+    "/alerts/0000000000000000/remove": {"admin"},
 }
 
 
@@ -123,7 +128,7 @@ def test_every_role_against_every_form(service, sign_in, role):
 )
 def test_a_form_of_another_site_is_refused(service, sign_in, headers):
     client = sign_in("admin")
-    for path in ("/trials/knee/ask", "/sign-in", "/sign-out", "/keys"):
+    for path in ("/trials/knee/ask", "/sign-in", "/sign-out", "/keys", "/worklist"):
         answer = client.post(path, data={"unit": "forged", "name": "forged", "role": "admin"}, headers=headers)
         assert answer.status_code == 403
         assert "must be sent from this site" in answer.text

@@ -7,6 +7,7 @@ import pytest
 import safebandit as sb
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.analysis.off_policy import what_if
+from safebandit.trials.eligibility import last_of_strata, standing_key
 from safebandit.trials.events import canonical
 from safebandit.trials.replay import Replay
 
@@ -219,3 +220,14 @@ def test_a_masked_hold_is_kept_with_a_context(tmp_path):
     assert trial.ask("z", context=[0], eligible=["a"]).arm == "a"
     assert trial.ask("w", context=[1]).arm == "b"
     assert trial.verify().holds
+
+
+def test_of_a_stratum_the_last_hold_for_all_arms_is_known():
+    standing = {
+        standing_key((), ("x",), "site=b"): 9,
+        standing_key((1.0,), None, "site=a"): 7,
+        standing_key((2.0,), None, "site=a"): 3,
+        standing_key((2.0,), None): 5,
+        standing_key((), ("x",)): 6,
+    }
+    assert last_of_strata(standing) == {"site=a": 7}

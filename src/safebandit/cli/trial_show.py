@@ -33,27 +33,37 @@ if TYPE_CHECKING:
 def trials(db: Database = DATABASE, json: Json = False) -> None:
     """List the trials of a database."""
     with open_ledger(db) as ledger:
-        states = [ledger.state(name) for name in ledger.names()]
-    rows: list[dict[str, Any]] = [
-        {
-            "name": state.name,
-            "title": state.settings.title,
-            "status": state.status,
-            "units": state.units,
-            "pending": state.waiting,
-            "holding": state.status == "open" and state.held_at is not None,
-            "waiting": state.status == "open" and state.waits_at is not None,
-        }
-        for state in states
-    ]
+        rows = [_line(ledger, name) for name in ledger.names()]
     if json:
         print_document({"trials": rows})
         return
     table = plain_table(["trial", "status", "units", "pending", "title"], right=("units", "pending"))
     for row in rows:
         status = "holds" if row["holding"] else "waits" if row["waiting"] else row["status"]
+        where = row["holding_in"] if row["holding"] else row["waiting_in"]
+        status += f" in {'; '.join(where)}" if where else ""
         add(table, row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
     print_plain(table)
+
+
+def _line(ledger: Ledger, name: str) -> dict[str, Any]:
+    """A trial in the list; it holds, or waits, where one of its strata does."""
+    from safebandit.trials.record.standing import standing
+
+    state = ledger.state(name)
+    with ledger.reading() as connection:
+        stand = standing(connection, name, vars(state)) if state.status == "open" else []
+    return {
+        "name": state.name,
+        "title": state.settings.title,
+        "status": state.status,
+        "units": state.units,
+        "pending": state.waiting,
+        "holding": any(each.held for each in stand),
+        "waiting": any(not each.held for each in stand),
+        "holding_in": [each.stratum for each in stand if each.held and each.stratum],
+        "waiting_in": [each.stratum for each in stand if not each.held and each.stratum],
+    }
 
 
 _PERMISSIBLE = {True: "yes", False: "no", None: "by context"}

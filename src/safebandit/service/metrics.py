@@ -88,8 +88,8 @@ class Metrics:
         return generate_latest(_Seen(everyone, frozenset(trial.name for trial in trials)))
 
 
-_GAUGES = {
-    "pending": ("safebandit_pending_units", "Units waited for."),
+# Of a trial with strata there is a number for each of them.
+_BY_STRATUM = {
     "holding": ("safebandit_holding", "1 while no arm is given because none is permissible."),
     "waiting": ("safebandit_waiting", "1 while no arm is given because all that may be wait for outcomes."),
 }
@@ -115,9 +115,17 @@ class _OfRecord:
         self._trials, self._unsent = trials, unsent
 
     def collect(self) -> Iterator[Metric]:
-        for field, (name, said) in _GAUGES.items():
-            family = GaugeMetricFamily(name, said, labels=["trial"])
+        pending = GaugeMetricFamily("safebandit_pending_units", "Units waited for.", labels=["trial"])
+        for trial in self._trials:
+            pending.add_metric([trial.name], trial.pending)
+        yield pending
+        for field, (name, said) in _BY_STRATUM.items():
+            family = GaugeMetricFamily(name, said, labels=["trial", "stratum"])
             for trial in self._trials:
-                family.add_metric([trial.name], getattr(trial, field))
+                where = getattr(trial, f"{field}_in")
+                for stratum in trial.strata:
+                    family.add_metric([trial.name, stratum], stratum in where)
+                if not trial.strata:
+                    family.add_metric([trial.name, ""], getattr(trial, field))
             yield family
         yield GaugeMetricFamily("safebandit_alerts_unsent", "Messages of alerts that wait to be sent.", self._unsent)

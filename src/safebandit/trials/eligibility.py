@@ -70,3 +70,15 @@ def standing_at(standing: Mapping[str, int], context: Sequence[float], eligible:
 def besides(standing: Mapping[str, int], stratum: str) -> dict[str, int]:
     """What is remembered of other strata than this one."""
     return {key: number for key, number in standing.items() if json.loads(key)["stratum"] != stratum}
+
+
+def last_of_strata(standing: Mapping[str, int]) -> dict[str, int]:
+    """Of each stratum that stands for all arms the last event that gave none: of the last unit that asked, where that
+    goes by its context.
+    """
+    found: dict[str, int] = {}
+    for key, number in standing.items():
+        asked = json.loads(key)
+        if isinstance(asked, dict) and asked["stratum"] and asked["eligible"] is None:
+            found[asked["stratum"]] = max(number, found.get(asked["stratum"], 0))
+    return found

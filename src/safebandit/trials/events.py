@@ -105,20 +105,33 @@ def canonical(value: Any, *, finite: bool = False) -> str:
 _write = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
 ).encode
+# Below this, orjson writes numbers otherwise.
+SMALL = 1e-4
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
 def _quickly(value: Any, finite: bool) -> str | None:
-    """The text by orjson, ten times as fast as Python; None where Python may write it otherwise, or refuse it.
+    """The text by orjson, ten times as fast as Python; None where Python may refuse the value, or orjson does.
 
-    Of numbers below 0.0001 it writes 1e-7 for 1e-07, or 0.00002 for 2e-05; and null for NaN, too.
+    It writes null for NaN, too; and of numbers below 0.0001, which are few, 1e-7 for 1e-07 or 0.00002 for 2e-05.
     """
     try:
         text: bytes = orjson.dumps(value, option=_OPTIONS)
+        if b"0.0000" in text or _has_small_exponent(text):
+            text = orjson.dumps(_with_small_written(value), option=_OPTIONS)
     except TypeError:
         return None
-    doubtful = (not finite and b"null" in text) or b"0.0000" in text or _has_small_exponent(text)
-    return None if doubtful else text.decode()
+    return None if not finite and b"null" in text else text.decode()
+
+
+def _with_small_written(value: Any) -> Any:
+    """A value with the texts of small numbers, as Python writes them, in their places."""
+    kind = type(value)
+    if kind is float:
+        return orjson.Fragment(repr(value)) if -SMALL < value < SMALL else value
+    if kind is dict:
+        return {key: _with_small_written(each) for key, each in value.items()}
+    return [_with_small_written(each) for each in value] if kind in (list, tuple) else value
 
 
 def _has_small_exponent(text: bytes) -> bool:
@@ -133,9 +146,9 @@ def _has_small_exponent(text: bytes) -> bool:
 
 
 def _agrees() -> bool:
-    """Whether this orjson writes numbers of every size as Python does, but for those that are left to Python."""
+    """Whether this orjson writes numbers of every size as Python does, with small ones written by Python."""
     sizes = (digits * 10.0**power for power in range(-30, 31) for digits in (1.0, -1.5, 1.2345678901234567))
-    return all(_quickly(number, finite=True) in (None, _write(number)) for number in sizes)
+    return all(_quickly(number, finite=True) == _write(number) for number in sizes)
 
 
 # Another version of orjson may do otherwise, and a record must not depend on which is installed.
@@ -172,7 +185,7 @@ def seal(trial: str, number: int, time: str, actor: str, kind: str, body: Mappin
 def now() -> str:
     """The time in UTC, to the microsecond; texts sort as times do."""
     # Many times faster than strftime, and asked at every request.
-    return _as_text(datetime.now(UTC))
+    return as_text(datetime.now(UTC))
 
 
 def stamp(body: Mapping[str, Any], *, after: str) -> tuple[str, Mapping[str, Any]]:
@@ -221,10 +234,11 @@ def _is_second(text: str) -> bool:
     """Whether a time is one, up to the point behind its second."""
     try:
         whole = f"{text}000000Z"
-        return _as_text(datetime.fromisoformat(whole)) == whole
+        return as_text(datetime.fromisoformat(whole)) == whole
     except ValueError:
         return False
 
 
-def _as_text(time: datetime) -> str:
+def as_text(time: datetime) -> str:
+    """A time in UTC as the record writes it."""
     return time.isoformat(timespec="microseconds")[:-6] + "Z"

@@ -79,7 +79,7 @@ def stratum_names(factors: Factors) -> list[str]:
 
 
 def _name(factors: Factors, levels: Sequence[str]) -> str:
-    return ", ".join(f"{factor}={level}" for (factor, _), level in zip(factors, levels, strict=True))
+    return name_of({factor: level for (factor, _), level in zip(factors, levels, strict=True)})
 
 
 def read_stratum(what: str, stratum: AnyStratum | None, factors: Factors) -> str:
@@ -130,6 +130,15 @@ def levels_of(stratum: str) -> dict[str, str]:
     {'age': '65+', 'site': 'a'}
     """
     return _parts(stratum) or {}
+
+
+def name_of(levels: Mapping[str, str]) -> str:
+    """The name of a stratum, of the level of each factor as a log has them.
+
+    >>> name_of({"age": "65+", "site": "a"})
+    'age=65+, site=a'
+    """
+    return ", ".join(f"{factor}={level}" for factor, level in levels.items())
 
 
 @functools.lru_cache(maxsize=1024)

@@ -20,6 +20,8 @@ from safebandit.service.alerts.rules import Alert, about
 from safebandit.service.alerts.words import Happened
 from safebandit.trials.events import kind_of, read_json
 from safebandit.trials.record.database import alert_positions, database_errors, events, trials, units
+from safebandit.trials.record.standing import standing
+from safebandit.trials.strata import name_of
 
 # The kinds of event that alerts are about, as logs have them.
 OF_EVENTS = {"held": "hold", "stopped": "stop", "amended": "amendment", "paused": "guard", "routed": "guard"}
@@ -117,10 +119,11 @@ class Finder:
     ) -> None:
         until = _text_time(time.time() - patience)
         waits: dict[str, list[tuple[int, int, str, str]]] = {}
-        for trial, number, since in _standing(connection, alert, until):
+        for trial, number, since, stratum in _standing(connection, alert, until):
             place = places.get((alert.id, trial), self._place(alert, trial))
             if number > place.wait_told:
-                said = "all arms that may be given wait for outcomes"
+                where = f"in the stratum {stratum} " if stratum else ""
+                said = f"{where}all arms that may be given wait for outcomes"
                 waits.setdefault(trial, []).append((number, number, since, said))
                 places[alert.id, trial] = place._replace(wait_told=number)
         for trial, count, first, last, since in _late_units(connection, alert, until):
@@ -143,6 +146,8 @@ def _events(connection: sa.Connection, trial: str, after: int, until: int) -> It
         content = _read(row.body)
         kind = OF_EVENTS.get(kind_of(row.kind, content))
         if kind is not None and _is_news(kind, content):
+            if kind == "hold" and isinstance(content.get("stratum"), dict):
+                content["strata"] = [name_of(content["stratum"])]
             yield Happened(kind, trial, row.number, row.number, 1, row.time, content)
 
 
@@ -164,20 +169,27 @@ def _together(alert: Alert, place: Place, happened: Sequence[Happened]) -> Itera
     for kind in alert.kinds:
         mine = [each for each in happened if each.kind == kind and each.first > place.number]
         if mine:
-            yield mine[-1]._replace(first=mine[0].first, times=len(mine))
+            strata = {stratum: None for each in mine for stratum in each.content.get("strata", ())}
+            content = {**mine[-1].content, "strata": list(strata)} if strata else mine[-1].content
+            yield mine[-1]._replace(first=mine[0].first, times=len(mine), content=content)
 
 
-def _standing(connection: sa.Connection, alert: Alert, until: str) -> Iterator[tuple[str, int, str]]:
-    """Trials that are open and have given no arm since an event before this time, because all wait for outcomes."""
+def _standing(connection: sa.Connection, alert: Alert, until: str) -> Iterator[tuple[str, int, str, str]]:
+    """Trials that are open and have given no arm since an event before this time, because all wait for outcomes, as a
+    whole or in a stratum; the first such event first.
+    """
+    marks = ('"waits_at":', '"standing":')
+    marked = sa.or_(*(trials.c.state.contains(each, autoescape=True) for each in marks))
     wanted = sa.select(trials.c.name, trials.c.state).where(
-        trials.c.status == "open", trials.c.state.contains('"waits_at":', autoescape=True), about(alert, trials.c.name)
-    )
-    for name, state in connection.execute(wanted):
-        number = json.loads(state).get("waits_at")
-        wanted_time = sa.select(events.c.time).where(events.c.trial == name, events.c.number == number)
-        since = None if number is None else connection.scalar(wanted_time)
-        if since is not None and since < until:
-            yield name, number, since
+        trials.c.status == "open", marked, about(alert, trials.c.name)
+    )  # fmt: skip
+    for name, state in connection.execute(wanted).all():
+        waits = [each for each in standing(connection, name, json.loads(state)) if not each.held]
+        for each in sorted(waits, key=lambda each: each.event):
+            at = sa.select(events.c.time).where(events.c.trial == name, events.c.number == each.event)
+            since = connection.scalar(at)
+            if since is not None and since < until:
+                yield name, each.event, since, each.stratum
 
 
 def _late_units(connection: sa.Connection, alert: Alert, until: str) -> list[Any]:

@@ -48,7 +48,9 @@ def add(connection: sa.Connection, alert: Alert, happened: Happened, *, late: bo
     if before is not None and before.state == "waiting" and before.attempts == 0 and before.due > now:
         known = json.loads(before.body)["data"]
         first, times = known["first_event"], known["times"] + happened.times
-        body = describe(alert, happened._replace(first=first, times=times), late=late)
+        strata = dict.fromkeys((*known.get("strata", ()), *happened.content.get("strata", ())))
+        content = {**happened.content, "strata": list(strata)} if strata else happened.content
+        body = describe(alert, happened._replace(first=first, times=times, content=content), late=late)
         unsent = messages.update().where(messages.c.id == before.id, messages.c.attempts == 0)
         if connection.execute(unsent.values(body=sendable(canonical(body)))).rowcount:
             return
@@ -145,10 +147,16 @@ class Outbox:
             if oldest is not None:
                 connection.execute(messages.delete().where(messages.c.state != "waiting", messages.c.made <= oldest))
 
-    def log(self, of: Sequence[str] | None = None, *, limit: int = 100) -> list[Message]:
-        """What was sent, waits to be sent or was given up, of these alerts or of all; newest first."""
+    def log(
+        self, of: Sequence[str] | None = None, *, trial: str | None = None, limit: int = 100
+    ) -> list[Message]:  # fmt: skip
+        """What was sent, waits or was given up, newest first: of these alerts and this trial, or of all."""
         wanted = sa.select(messages).order_by(messages.c.made.desc(), messages.c.id).limit(limit)
         wanted = wanted if of is None else wanted.where(messages.c.alert.in_(list(of)))
+        # A test of an alert about a whole project is of no trial.
+        wanted = (
+            wanted if trial is None else wanted.where(sa.or_(messages.c.trial == trial, messages.c.trial.is_(None)))
+        )
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
             return [Message(*row) for row in connection.execute(wanted)]
 

@@ -25,7 +25,7 @@ class Happened(NamedTuple):
 
 
 _SAYS = {
-    "hold": "holds: no arm is permissible",
+    "hold": "holds{where}: no arm is permissible",
     "waiting": "waits too long",
     "stop": "has stopped by a rule of its design",
     "guard": "is paused, or gives every unit its control, by a rule of its design",
@@ -43,7 +43,9 @@ def describe(alert: Alert, happened: Happened, *, late: bool) -> dict[str, Any]:
     whom = all_of_it if happened.trial is None else f'trial "{happened.trial}"'
     often = "" if happened.times == 1 else f" ({happened.times} times since event {happened.first})"
     said = more.pop("said", None)
-    message = f"{whom} {_SAYS[happened.kind]}{'' if said is None else f': {said}'}{often}"
+    strata = "; ".join(more.get("strata", ()))
+    where = f" in the stratum {strata}" if strata else ""
+    message = f"{whom} {_SAYS[happened.kind].format(where=where)}{'' if said is None else f': {said}'}{often}"
     data = {
         "alert": alert.id,
         "trial": happened.trial,
@@ -62,7 +64,9 @@ def _details(happened: Happened, *, reads: bool, logs: bool) -> dict[str, Any]:
     match happened.kind:
         case "hold":
             why = str(content.get("why", ""))
-            return {"why": why if reads else without_numbers(why)}
+            strata = content.get("strata")
+            where = {} if strata is None else {"strata": list(strata)}
+            return {"why": why if reads else without_numbers(why), **where}
         case "waiting":
             return {"said": content["said"], "seconds": content["seconds"]}
         case "stop" | "guard" if reads:

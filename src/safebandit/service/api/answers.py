@@ -67,9 +67,15 @@ class TrialLine(Answer):
     pending: int
     holding: Annotated[
         bool,
-        Field(description="No arm is permissible; of the last unit that asked, where that depends on its context."),
+        Field(
+            description="No arm is permissible, in the trial or in a stratum of it; of the last unit that asked, where "
+            "that depends on its context."
+        ),
     ]
-    waiting: Annotated[bool, Field(description="All arms that may be given wait for outcomes.")]
+    waiting: Annotated[bool, Field(description="All arms that may be given wait for outcomes, there or in a stratum.")]
+    strata: Annotated[list[str], Field(description="All strata of the trial; none where it has none.")]
+    holding_in: Annotated[list[str], Field(description="The strata in which no arm is permissible.")]
+    waiting_in: Annotated[list[str], Field(description="The strata in which all arms wait for outcomes.")]
 
 
 class ArmAnswer(Answer):

@@ -11,9 +11,11 @@ from safebandit.service.api.answers import PendingUnit, ProposalAnswer, TrialLin
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.projects import in_projects
+from safebandit.trials.record.standing import standing
 from safebandit.trials.record.store import as_written, trial_row
 from safebandit.trials.second_person import is_told
 from safebandit.trials.settings import Settings
+from safebandit.trials.strata import read_factors, stratum_names
 
 
 def all_trials(ledger: Ledger, projects: Collection[str]) -> list[TrialLine]:
@@ -21,20 +23,25 @@ def all_trials(ledger: Ledger, projects: Collection[str]) -> list[TrialLine]:
     wanted = sa.select(trials.c.name, trials.c.status, trials.c.state).order_by(trials.c.name)
     wanted = wanted.where(in_projects(trials.c.name, projects))
     with ledger.reading() as connection:
-        return [_line(*row) for row in connection.execute(wanted)]
+        return [_line(connection, *row) for row in connection.execute(wanted).all()]
 
 
-def _line(name: str, status: str, text: str) -> TrialLine:
+def _line(connection: sa.Connection, name: str, status: str, text: str) -> TrialLine:
     with as_written(f'the state of trial "{name}"'):
         state = json.loads(text)
+        settings = state["settings"]
+        stand = standing(connection, name, state) if status == "open" else []
         return TrialLine(
             name=name,
-            title=state["settings"]["title"],
+            title=settings["title"],
             status=status,
             units=state["units"],
             pending=state["waiting"],
-            holding=status == "open" and state["held_at"] is not None,
-            waiting=status == "open" and state.get("waits_at") is not None,
+            holding=any(each.held for each in stand),
+            waiting=any(not each.held for each in stand),
+            strata=stratum_names(read_factors((settings.get("design") or settings).get("strata"))),
+            holding_in=[each.stratum for each in stand if each.held and each.stratum],
+            waiting_in=[each.stratum for each in stand if not each.held and each.stratum],
         )
 
 

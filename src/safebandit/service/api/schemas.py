@@ -270,7 +270,7 @@ class NewAlert(Body):
     ] = None
     kinds: Annotated[
         list[Literal["hold", "waiting", "stop", "guard", "verification", "amendment"]] | None,
-        Field(min_length=1, max_length=5, description="What it is about; everything, if not given."),
+        Field(min_length=1, max_length=6, description="What it is about; everything, if not given."),
     ] = None
     role: Annotated[
         Role,

@@ -12,7 +12,7 @@ from safebandit.errors import NotFoundError
 from safebandit.service.access import Auditor, KeyKeeper, Lister, Reader
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.service.page import desk, files, forms, members, rehearsals, screens, signing, views
+from safebandit.service.page import alerting, desk, files, forms, members, rehearsals, screens, signing, views
 from safebandit.service.page.forms import given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
@@ -109,6 +109,7 @@ router.include_router(forms.router)
 router.include_router(signing.router)
 router.include_router(members.router)
 router.include_router(desk.router)
+router.include_router(alerting.router)
 
 
 @router.get("/trials/{trial}/{form}")

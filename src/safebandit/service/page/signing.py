@@ -21,7 +21,7 @@ from safebandit.trials.texts import NAME
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Where signing in may lead: a page of this site, whatever the address says.
-_OWN_PAGE = re.compile(rf"/(trials/{NAME}(/log|/arms|/units|/analysis)?|keys|people|worklist)?", re.ASCII)
+_OWN_PAGE = re.compile(rf"/(trials/{NAME}(/log|/arms|/units|/analysis)?|keys|people|worklist|alerts)?", re.ASCII)
 CALLBACK = "/sign-in/oidc/callback"
 # So long somebody may take at the provider.
 BEGUN_SECONDS = 600
