@@ -56,6 +56,6 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setting up .venv (once; a minute or two)"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]'
-	@# On all cores, and without the tests of others; a file that is no Python, as templates are, is none the worse for it.
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' .venv/lib || true
+	@# On all cores, and without what is not imported here; a file that is no Python, as templates are, is none the worse for it.
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests|pip|setuptools|mypy|mypyc)/' .venv/lib || true
 	@touch $@

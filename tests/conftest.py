@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import gc
 import os
 import sys
 from pathlib import Path
@@ -34,6 +35,17 @@ def pytest_configure():
     ):
         if needs.required() and found is None:
             raise pytest.UsageError(f"{setting}=required, but {needs.MISSING}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    # Nothing that is loaded to collect the tests is garbage: to look for some takes a fifth of that time.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter, config):

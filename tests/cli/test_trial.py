@@ -766,3 +766,22 @@ def test_a_deterministic_log_says_why_it_cannot_tell(desk):
     shown = desk("what-if", "knee", "--policy", "tsbu")
     assert shown.status == 1
     assert "the recorded chances do not allow more: for 1 of 1 units it has a chance for an arm that had" in shown.out
+
+
+def test_chances_of_one_stratum(desk):
+    flags = "--arms a,b --alpha .9 --policy docb:floor=.3 --strata site=x,y --seed 1 --pending-cap 99"
+    desk("new", "knee", *flags.split())
+    for i in range(6):
+        desk("ask", "knee", f"p{i}", "--stratum", f"site={'xxy'[i % 3]}")
+        desk("tell", "knee", f"p{i}", "--reward", "1", "--risk", "0")
+    shown = desk("what-if", "knee", "--policy", "docb:floor=.1", "--stratum", "site=x")
+    assert (shown.status, shown.out.splitlines()[0].startswith("knee, site=x: 4 units by docb")) == (0, True)
+    found = json.loads(desk("weighted", "knee", "--stratum", "site=y", "--json").out)
+    assert (found["units"], found["stratum"]) == (2, "site=y")
+    assert json.loads(desk("weighted", "knee", "--json").out)["units"] == 6
+    desk("new", "hip", "--arms", "a,b", "--alpha", ".9", "--policy", "docb", "--seed", "1")
+    for command in (("weighted", "hip"), ("what-if", "hip", "--policy", "docb")):
+        refused = desk(*command, "--stratum", "site=x")
+        assert (refused.status, refused.err.count("\n"), "this trial has no strata" in refused.err) == (2, 1, True)
+        refused = desk(*command, "--stratum", "x")
+        assert (refused.status, "--stratum must be factor=level" in refused.err) == (2, True)

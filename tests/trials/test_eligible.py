@@ -60,7 +60,7 @@ def test_propensities_given_a_mask_are_the_frequencies_of_many_trials():
     counts, n, chances = dict.fromkeys(ARMS, 0), 800, None
     for seed in range(n):
         trial = trial_of(seed=seed)
-        for i, arm in enumerate("abcabcabc"):
+        for i, arm in enumerate("abc"):
             trial.ask(f"p{i}", eligible=[arm])
             trial.tell(f"p{i}", reward=float(i % 2 == 0), risk=0)
         counts[trial.ask("next", eligible=["a", "b"]).arm] += 1

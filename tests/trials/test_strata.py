@@ -228,3 +228,57 @@ def test_all_units_are_routed_in_every_stratum():
     assert {trial.ask(f"r{i}", stratum=stratum_of(i)).arm for i in range(4)} == {"placebo"}
     trial.unroute(reason="all clear")
     assert trial.verify().holds
+
+
+PLACE = "age=65+, site=b"
+
+
+def drawn(units=480):
+    """A trial that draws in four strata, and one really apart whose units are those of one of them."""
+    together = trial_of("docb:floor=.25", pending_cap=999)
+    apart = sb.Trial(ARMS, 0.3, "docb:floor=.25", pending_cap=999, seed=stratum_seed(7, PLACE), name="knee")
+    for i in range(units):
+        told = stratum_of(i)
+        bits = {"reward": int(i * 7 % 13 < 6), "risk": int(i * 5 % 11 < 2)}
+        together.tell(together.ask(f"p{i}", stratum=told).id, **bits)
+        if f"age={told['age']}, site={told['site']}" == PLACE:
+            apart.tell(apart.ask(f"p{i}").id, **bits)
+    return together, apart
+
+
+def test_weighted_means_and_another_policy_of_one_stratum_are_those_of_a_trial_apart():
+    together, apart = drawn()
+    # One unit that was voided is in neither.
+    for trial, told in ((together, {"stratum": PLACE}), (apart, {})):
+        trial.void(trial.ask("never", **told).id, reason="typing error")
+    for ask in (
+        lambda trial, **of: sb.weighted(trial, least=0.01, **of),
+        lambda trial, **of: sb.what_if(trial, "docb:floor=.1", **of),
+    ):
+        of_one, own = ask(together, stratum={"site": "b", "age": "65+"}), ask(apart)
+        assert (of_one.stratum, own.stratum, of_one.units) == (PLACE, "", 120)
+        assert f"These are the units of the stratum {PLACE} alone; other strata say nothing here." in of_one.assumptions
+        assert not any("alone; other strata" in each for each in ask(together).assumptions)
+        plain = [{**each.to_dict(), "stratum": "", "assumptions": ()} for each in (of_one, own)]
+        assert plain[0] == plain[1]
+        assert any(each.refused is None for each in getattr(of_one, "means", [of_one]))
+        assert ask(together).units == 480
+
+
+@pytest.mark.parametrize("ask", [sb.weighted, lambda trial, **of: sb.what_if(trial, "equal", **of)])
+def test_a_stratum_is_refused_where_there_is_none(ask):
+    with pytest.raises(TrialError, match="this trial has no strata, got"):
+        ask(sb.Trial(ARMS, 0.3, "equal", seed=1), stratum={"site": "a"})
+    trial = trial_of("equal")
+    with pytest.raises(TrialError, match='site has no level "c"'):
+        ask(trial, stratum={"site": "c", "age": "65+"})
+    with pytest.raises(TrialError, match="the stratum lacks age"):
+        ask(trial, stratum={"site": "a"})
+
+
+def test_a_stratum_without_units_has_no_decisions_to_ask_about():
+    trial = trial_of("equal")
+    trial.ask("p", stratum=stratum_of(0))
+    with pytest.raises(TrialError, match=r"was given an arm yet in the stratum age=65\+, site=b"):
+        sb.what_if(trial, "equal", stratum=PLACE)
+    assert all(each.refused == "no unit was given an arm yet" for each in sb.weighted(trial, stratum=PLACE).means)

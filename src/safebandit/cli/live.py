@@ -32,6 +32,10 @@ Database = Annotated[
 Actor = Annotated[str | None, typer.Option(help="Who acts, as the log will say.  [default: your user name]")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 Name = Annotated[str, typer.Argument(help="The trial.")]
+OneStratum = Annotated[
+    list[str] | None,
+    typer.Option("--stratum", help="One stratum alone: site=a, once for each factor.  [default: all, pooled]"),
+]
 Reason = Annotated[str, typer.Option(help="Why, in a few words; it is kept in the log.")]
 DATABASE = "trials.db"
 

@@ -13,6 +13,7 @@ from safebandit.cli.live import (
     DATABASE,
     Database,
     Json,
+    OneStratum,
     add,
     counting_bar,
     figure,
@@ -67,9 +68,7 @@ def analyse(
     seed: Annotated[
         int | None, typer.Option(help="With --corrected: fixes all its random numbers.  [default: 0]")
     ] = None,
-    stratum: Annotated[
-        list[str] | None, typer.Option(help="One stratum alone: site=a, once for each factor.  [default: all, pooled]")
-    ] = None,
+    stratum: OneStratum = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it over time, as SVG and as PNG: out.svg.")] = None,
     db: Database = DATABASE,
     json: Json = False,

@@ -11,12 +11,14 @@ from safebandit.cli.live import (
     Database,
     Json,
     Name,
+    OneStratum,
     add,
     figure,
     open_ledger,
     plain_table,
     print_document,
     print_plain,
+    read_stratum,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def weighted(
         str | None, typer.Option(help="The arm that others are compared with.  [default: the design's]")
     ] = None,
     least: Annotated[float, typer.Option(help="Refuse an arm whose chance was ever smaller.")] = 0.01,
+    stratum: OneStratum = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> None:
@@ -43,7 +46,7 @@ def weighted(
     from safebandit.trials.analysis.weighted import weighted as weigh
 
     with open_ledger(db) as ledger:
-        found = weigh(ledger, name, confidence=confidence, control=control, least=least)
+        found = weigh(ledger, name, confidence=confidence, control=control, least=least, stratum=read_stratum(stratum))
     if json:
         print_document(found.to_dict())
     else:
@@ -54,6 +57,7 @@ def what_if(
     name: Name,
     policy: Annotated[str, typer.Option(help="The other policy, such as tsbu.")],
     confidence: Confidence = 0.95,
+    stratum: OneStratum = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> int:
@@ -64,7 +68,7 @@ def what_if(
     from safebandit.trials.analysis.off_policy import what_if as ask_what_if
 
     with open_ledger(db) as ledger:
-        found = ask_what_if(ledger, policy, name, confidence=confidence)
+        found = ask_what_if(ledger, policy, name, confidence=confidence, stratum=read_stratum(stratum))
     if json:
         print_document(found.to_dict())
     else:
@@ -74,7 +78,7 @@ def what_if(
 
 def _print_weighted(found: Weighted) -> None:
     sure = f"{100 * found.confidence:g} % interval"
-    print_plain(f"{found.trial}: {found.units:,} units; {found.kind}s")
+    print_plain(f"{_whose(found)}: {found.units:,} units; {found.kind}s")
     numbers = ("known", "least chance", "IPW", "AIPW", "error", sure)
     table = plain_table(["arm", "endpoint", *numbers], right=numbers)
     for each in found.means:
@@ -95,7 +99,7 @@ def _print_weighted(found: Weighted) -> None:
 
 
 def _print_what_if(found: WhatIf) -> None:
-    print_plain(f"{found.trial}: {found.units:,} units by {found.recorded_policy}; each next one by {found.policy}")
+    print_plain(f"{_whose(found)}: {found.units:,} units by {found.recorded_policy}; each next one by {found.policy}")
     table = plain_table(["arm", "mean chance", "recorded"], right=("mean chance", "recorded"))
     for arm, share in found.shares.items():
         add(table, arm, figure(share), figure(found.recorded_shares[arm]))
@@ -117,6 +121,10 @@ def _print_what_if(found: WhatIf) -> None:
     print_plain(table)
     print_plain(f"intervals: {found.kind}; largest weight of a unit: {found.heaviest:.3g}")
     _print_assumed(found.assumptions)
+
+
+def _whose(found: Weighted | WhatIf) -> str:
+    return f"{found.trial}, {found.stratum}" if found.stratum else found.trial
 
 
 def _print_assumed(assumptions: tuple[str, ...]) -> None:

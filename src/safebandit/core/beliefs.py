@@ -12,7 +12,8 @@ none. Then, for arm k:
 All are integrals over one variable of products of the laws of single arms, and no draw is needed. A law is a table on
 an even grid of logits as wide as the posterior (see `arm_beliefs`, which has the priors too); all laws meet on a common
 grid that steps as finely as the narrowest posterior there. On logits Beta densities fade on both sides, so that the
-trapezoid rule is nearly exact.
+trapezoid rule is nearly exact. Logs of trials hold what came out, to the last bit, and are verified by it: the order of
+operations is part of the formulas.
 
 Measured against finer integrals on 60 random states of up to 10^6 plays beside none: chances to be best are right to
 1e-4, lessons to 0.2 % (of the largest, where they are below a thousandth of it), costs to 0.6 % with one risk and to

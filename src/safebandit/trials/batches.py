@@ -6,6 +6,7 @@ Asked and told again, a batch changes nothing, as each of its requests does not.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -38,6 +39,17 @@ def carry_out(
     ones are looked at as well, for all that is wrong to be told at once.
     """
     check_size(len(requests))
+    changes = kind in ("correct", "void")
+    with engine.state.counting_once(engine.store) if changes else contextlib.nullcontext():
+        answers = _answers(engine, kind, requests, actor)
+    refused = {number: answer for number, answer in enumerate(answers, 1) if isinstance(answer, TrialError)}
+    if whole and refused:
+        said = f"{len(refused)} of {len(answers)} requests are refused, so nothing of the batch was written"
+        raise BatchError(said, refused)
+    return answers
+
+
+def _answers(engine: Engine, kind: str, requests: Sequence[Mapping[str, Any]], actor: str) -> list[Answered]:
     answers: list[Answered] = []
     began = time.monotonic()
     for request in requests:
@@ -54,10 +66,6 @@ def carry_out(
         except BadValueError as problem:
             # Not refused at the door: what was done so far must not stay.
             raise BatchError(f"nothing of the batch was written: {problem}") from problem
-    refused = {number: answer for number, answer in enumerate(answers, 1) if isinstance(answer, TrialError)}
-    if whole and refused:
-        said = f"{len(refused)} of {len(answers)} requests are refused, so nothing of the batch was written"
-        raise BatchError(said, refused)
     return answers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from safebandit.errors import ConflictError, SafebanditError
@@ -44,6 +44,8 @@ _FOLLOWS = {
     "paused": "a rule pauses the trial",
     "routed": "a rule routes all units to the control",
 }
+# Of these, the last of several in a row is counted.
+_CHANGES = ("corrected", "voided")
 
 
 class Verification(NamedTuple):
@@ -152,8 +154,10 @@ class Replay:
 
     def verify(self, events: Iterable[Event], *, after: Callable[[int], None] | None = None) -> Verification:
         """Read all events up to the first that fails; `after` is called after each."""
-        for event in events:
+        for event, following in _with_following(events):
             read = self._summary()
+            if self.state is not None:
+                self.state.counts_later = following is not None and following.kind in _CHANGES
             problem = self.read(event)
             if problem is not None:
                 return read._replace(failed=event.number, problem=problem)
@@ -347,6 +351,17 @@ class Replay:
         self.differences.append(Difference(event.number, content["unit"], content["arm"], draft.body["arm"]))
         problem = f"event {event.number} is not what its decision gives when it is made again: {different} differ"
         return problem + other_formulas(content)
+
+
+def _with_following(events: Iterable[Event]) -> Iterator[tuple[Event, Event | None]]:
+    """Each event with the one after it."""
+    before: Event | None = None
+    for event in events:
+        if before is not None:
+            yield before, event
+        before = event
+    if before is not None:
+        yield before, None
 
 
 def _follows(due: Draft) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safebandit.names import normal
@@ -80,6 +81,9 @@ class TrialState:
         # Of the last event: whether a look at the data became due by it, and whether the policy said that it is done.
         self.look_due = False
         self.done = False
+        # Whether corrections and voids that follow each other are counted at the last of them, and whether some wait.
+        self.counts_later = False
+        self._uncounted = False
         # Whether the memory that was kept had been written by other formulas: who writes next notes that in the log.
         self.recounted = False
 
@@ -284,7 +288,7 @@ class TrialState:
         store.put(unit)
         self.units -= 1
         self.voided[unit.arm] = self.voided.get(unit.arm, 0) + 1
-        self._count_anew(store)
+        self._count_changed(store)
 
     def _correct(self, unit: Unit, outcome: list[float | None], store: Store) -> None:
         for j, value in enumerate(outcome):
@@ -292,7 +296,7 @@ class TrialState:
                 # In the place of what it corrects, as if it had been told so at first.
                 unit.outcome[j], unit.told_at[j] = value, unit.told_at[j] or unit.lost_at
         store.put(unit)
-        self._count_anew(store)
+        self._count_changed(store)
 
     def _learn(self, unit: Unit, news: list[float | None], *, lost: bool = False) -> None:
         """Count what is new of a unit; of an arm that was withdrawn nothing is counted until it is added again."""
@@ -337,6 +341,25 @@ class TrialState:
     def count(self, store: Store) -> None:
         """Count all outcomes that a store has, by the settings in force now."""
         self._count_anew(store)
+
+    @contextlib.contextmanager
+    def counting_once(self, store: Store) -> Iterator[None]:
+        """Meanwhile there are only corrections and voids, which are counted once, at the end."""
+        self.counts_later = True
+        try:
+            yield
+        finally:
+            self.counts_later = False
+            if self._uncounted:
+                self._count_changed(store)
+
+    def _count_changed(self, store: Store) -> None:
+        """Count anew what was told before and is another now, or leave that to the next of its kind: nothing in between
+        reads the counts but the rules of a design, and what counting gives depends on the units alone.
+        """
+        self._uncounted = self.counts_later and self.settings.design is None
+        if not self._uncounted:
+            self._count_anew(store)
 
     def _count_anew(self, store: Store) -> None:
         """Count all outcomes in the order in which they were told, by the settings in force now."""

@@ -7,8 +7,10 @@ import pytest
 from safebandit.errors import BatchError, ConflictError, TrialError
 from safebandit.trials import batches
 from safebandit.trials.batches import MOST_REQUESTS
-from safebandit.trials.record import Ledger
+from safebandit.trials.design import Design
+from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.verification import verify
+from safebandit.trials.state import TrialState
 
 from .helpers import refused, settings
 
@@ -128,3 +130,81 @@ def test_a_batch_that_takes_too_long_is_given_up(knee, monkeypatch):
     with refused("a batch may take -1 s, in which others wait, and this one did 0 of 12 requests", BatchError):
         knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
     assert bodies(knee) == []
+
+
+CORRECTED = [{"id": unit, "reward": 0.1 * i, "reason": "typed"} for i, unit in enumerate(UNITS[1:8], 1)]
+REFUSED = [{**CORRECTED[3]}, {"id": "nobody", "reward": 0.1, "reason": "typed"}]
+VOIDED = [{"id": unit, "reason": "never came"} for unit in UNITS[9:]]
+SITES = {"site": ["a", "b"]}
+DESIGN = Design(["low", "high"], 0.3, "docb", 40, pending_cap=100, stop=["too-many-harms:harms=30"])
+
+
+def begin(ledger, name, said):
+    """A trial of which some units are told, one is given up, and some are waited for."""
+    ledger.create(name, said)
+    asked = [
+        {"id": unit, **({"stratum": {"site": "ab"[i % 2]}} if said.strata else {})} for i, unit in enumerate(UNITS)
+    ]
+    ledger.batch(name, "ask", asked, actor="desk")
+    ledger.batch(name, "tell", outcomes(UNITS[:8]), actor="desk")
+    ledger.give_up(name, UNITS[8], reason="moved away", actor="desk")
+
+
+def one_by_one(ledger, name):
+    for request in CORRECTED:
+        ledger.correct(name, request["id"], reward=request["reward"], reason=request["reason"], actor="desk")
+    for request in VOIDED:
+        ledger.void(name, request["id"], reason=request["reason"], actor="desk")
+
+
+@pytest.mark.parametrize(
+    ("said", "joined"),
+    [
+        (settings("docb", pending_cap=100), True),
+        (settings("tsbu", pending_cap=100, strata=SITES, lost="ignore"), True),
+        # Its rules look at every change.
+        (Settings.by_design(DESIGN, seed=7), False),
+    ],
+    ids=["plain", "strata", "design"],
+)
+def test_changes_in_a_batch_are_counted_once_and_give_what_they_give_one_by_one(ledger, monkeypatch, said, joined):
+    """The same log, but for its times, and the same state bit by bit, also where some requests are refused."""
+    for name in ("many", "one"):
+        begin(ledger, name, said)
+    one_by_one(ledger, "one")
+    counted, count = [], TrialState._count_anew
+    monkeypatch.setattr(
+        TrialState, "_count_anew", lambda state, store: counted.append(state.name) or count(state, store)
+    )
+    corrected = ledger.batch("many", "correct", CORRECTED[:5] + REFUSED + CORRECTED[5:], whole=False, actor="desk")
+    assert [isinstance(each, TrialError) for each in corrected] == [*[False] * 5, True, True, False, False]
+    assert len(counted) == (1 if joined else len(CORRECTED))
+    ledger.batch("many", "void", VOIDED, actor="desk")
+    assert len(counted) == (2 if joined else len(CORRECTED) + len(VOIDED))
+    assert bodies(ledger, "many") == bodies(ledger, "one")
+    many, one = (ledger.state(name).to_row() for name in ("many", "one"))
+    assert [many[key] for key in ("number", "status", "state", "memory")] == [
+        one[key] for key in ("number", "status", "state", "memory")
+    ]
+    # Both go on as one, from memory and as another process reads them.
+    site = {"stratum": {"site": "b"}} if said.strata else {}
+    with Ledger(ledger.engine.url.render_as_string(hide_password=False)) as other:
+        for each in (ledger, other):
+            given = [each.ask(name, f"new to {each is other}", **site, actor="desk") for name in ("many", "one")]
+            assert given[0] == given[1]
+    counted.clear()
+    assert verify(ledger, "many").holds
+    # Created, and then the first of the two kinds of change follows the other: one row of changes.
+    assert len(counted) == (2 if joined else 1 + len(CORRECTED) + len(VOIDED))
+
+
+def test_a_batch_of_changes_that_fails_leaves_the_state_as_it_was(knee):
+    begin(knee, "hip", settings("docb", pending_cap=100))
+    before = knee.state("hip").to_row()
+    with refused("so nothing of the batch was written", BatchError):
+        knee.batch("hip", "correct", CORRECTED + REFUSED)
+    assert knee.state("hip").to_row() == before
+    knee.batch("hip", "correct", CORRECTED, write=False)
+    assert knee.state("hip").to_row() == before
+    knee.ask("hip", "one more")
+    assert verify(knee, "hip").holds

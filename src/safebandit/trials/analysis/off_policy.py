@@ -28,11 +28,13 @@ from safebandit.errors import TrialError
 from safebandit.trials.allocator import ESTIMATED
 from safebandit.trials.analysis.units import AnalysedUnits, from_record, from_trial
 from safebandit.trials.analysis.weighted import plug_in
+from safebandit.trials.analysis.words import of_one_stratum
 from safebandit.trials.events import Event
 from safebandit.trials.reading import read_policy
 from safebandit.trials.settings import Settings
 from safebandit.trials.state import TrialState
 from safebandit.trials.store import MemoryStore
+from safebandit.trials.strata import AnyStratum
 from safebandit.trials.trial import Trial
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ class WhatIf:
 
     `shares` are its mean chances by arm, `recorded_shares` those of the trial, `held` the chance that it gives none.
     `risky` is how many units it would on average have given an arm whose mean risk so far was above its limit,
-    `recorded_risky` how many were expected of the trial. `heaviest` is the largest weight of a unit.
+    `recorded_risky` how many were expected of the trial. `heaviest` is the largest weight of a unit. `stratum` is the
+    one that it is about, if not all.
     """
 
     trial: str
@@ -85,6 +88,7 @@ class WhatIf:
     refused: str | None
     assumptions: tuple[str, ...]
     kind: str = KIND
+    stratum: str = ""
 
     def outcome(self, endpoint: str = "reward") -> Outcome:
         """What is said of one endpoint."""
@@ -112,19 +116,29 @@ class _Asked(NamedTuple):
     held: Numbers
 
 
-def what_if(source: Any, policy: Any, name: str | None = None, *, confidence: float = 0.95) -> WhatIf:
+def what_if(
+    source: Any,
+    policy: Any,
+    name: str | None = None,
+    *,
+    confidence: float = 0.95,
+    stratum: AnyStratum | None = None,
+) -> WhatIf:
     """What another policy would have given at each decision of a trial, and the reward and harms that go with that.
 
-    The source is a `Trial`, or a record with the name of a trial: its log is needed. See the module for what is
-    estimated. It is refused where the other policy has a chance for an arm that had none in the trial.
+    The source is a `Trial`, or a record with the name of a trial: its log is needed. With a `stratum` it is about the
+    decisions for units of that one alone. See the module for what is estimated. It is refused where the other policy
+    has a chance for an arm that had none in the trial.
     """
     confidence = float(read_number("confidence", confidence, float, TrialError))
     if not 0.0 < confidence < 1.0:
         raise TrialError(f"confidence must lie between 0 and 1, got {confidence:g}")
-    units, events, settings = _read(source, name)
+    units, events, settings = _read(source, name, stratum)
     if units.size == 0:
-        raise TrialError(f'no unit of trial "{units.name}" was given an arm yet: there is no decision to ask about')
-    asked = ask_other(units.name, events, policy, units.arms)
+        where = f" in the stratum {units.stratum}" if units.stratum else ""
+        said = f'no unit of trial "{units.name}" was given an arm yet{where}: there is no decision to ask about'
+        raise TrialError(said)
+    asked = ask_other(units.name, events, policy, units.arms, stratum=units.stratum)
     chances = units.chances / units.chances.sum(axis=1, keepdims=True)
     refused = _refusal(units, asked.chances, chances) or _refused_holds(units, asked.held)
     outcomes: tuple[Outcome, ...] = ()
@@ -146,12 +160,15 @@ def what_if(source: Any, policy: Any, name: str | None = None, *, confidence: fl
         outcomes,
         refused,
         tuple(_assumptions(units, asked)),
+        stratum=units.stratum,
     )
 
 
-def _read(source: Any, name: str | None) -> tuple[AnalysedUnits, Iterable[Event], Settings]:
+def _read(
+    source: Any, name: str | None, stratum: AnyStratum | None
+) -> tuple[AnalysedUnits, Iterable[Event], Settings]:  # fmt: skip
     if isinstance(source, Trial):
-        return from_trial(source), list(source.log), source.settings
+        return from_trial(source, stratum=stratum), list(source.log), source.settings
     if not hasattr(source, "reading"):
         raise TrialError(f"what_if needs the log of a trial: give a Trial, or a record and a name, got {source!r}")
     if name is None:
@@ -160,12 +177,14 @@ def _read(source: Any, name: str | None) -> tuple[AnalysedUnits, Iterable[Event]
 
     # One state of the record: whoever asks or tells meanwhile is in neither the units nor the log.
     with source.reading() as connection:
-        units = from_record(source, name, connection=connection)
+        units = from_record(source, name, stratum=stratum, connection=connection)
         return units, list(read_log(connection, name)), load_state(connection, name).settings
 
 
-def ask_other(name: str, events: Iterable[Event], policy: Any, arms: Sequence[str]) -> _Asked:
-    """The chances of another policy at every decision of a log that gave an arm, given what was known then."""
+def ask_other(name: str, events: Iterable[Event], policy: Any, arms: Sequence[str], *, stratum: str = "") -> _Asked:
+    """The chances of another policy at every decision of a log that gave an arm, in one stratum or in all, given what
+    was known then.
+    """
     state, store, places = None, MemoryStore(), {arm: k for k, arm in enumerate(arms)}
     found: dict[str, tuple[Numbers, NDArray[np.bool_], bool, float]] = {}
     for event in events:
@@ -174,10 +193,11 @@ def ask_other(name: str, events: Iterable[Event], policy: Any, arms: Sequence[st
             content = {**content, "settings": _by_other(Settings.from_dict(content["settings"]), policy).to_dict()}
         if state is None:
             state = TrialState(name, Settings.from_dict(content["settings"]))
-        if event.kind == "asked":
+        if event.kind == "asked" and stratum in ("", state.settings.read_stratum("a unit", content.get("stratum"))):
             found[content["unit"]] = _ask(state, places, content)
         state.do(event.number, event.kind, content, store)
-    kept = [found[unit.id] for unit in sorted(store.units(), key=lambda unit: unit.round) if unit.voided_at is None]
+    counting = (unit for unit in store.units() if unit.voided_at is None and unit.id in found)
+    kept = [found[unit.id] for unit in sorted(counting, key=lambda unit: unit.round)]
     chances, risky, estimated, held = zip(*kept, strict=True)
     given = 1.0 - np.array(held)
     # Of both policies the chances are those of the arms, given that one is given: a held unit is nobody's.
@@ -253,6 +273,7 @@ def _assumptions(units: AnalysedUnits, asked: _Asked) -> Iterator[str]:
         "at each decision the next unit alone is given by the other policy, and all before it as it was: not what a "
         "trial of its own would have given, which would have seen other data"
     )
+    yield from of_one_stratum(units)
     yield "units come from one population, and which arm a unit is given does not change the outcomes of others"
     yield "decisions that gave no arm are not asked about; chances of both policies are those where an arm is given"
     for estimated, whose in ((~units.exact, "recorded chances"), (asked.estimated, "chances of the other policy")):

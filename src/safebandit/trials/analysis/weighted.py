@@ -26,6 +26,8 @@ from safebandit.core.arms import Counts, Numbers
 from safebandit.core.naming import read_number
 from safebandit.errors import TrialError
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
+from safebandit.trials.analysis.words import of_one_stratum
+from safebandit.trials.strata import AnyStratum
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +82,9 @@ class WeightedDifference:
 
 @dataclass(frozen=True)
 class Weighted:
-    """Means of arms by inverse propensities, each against the control, and what they assume."""
+    """Means of arms by inverse propensities, each against the control, and what they assume; of one `stratum`, if it is
+    named.
+    """
 
     trial: str
     units: int
@@ -90,6 +94,7 @@ class Weighted:
     differences: tuple[WeightedDifference, ...]
     assumptions: tuple[str, ...]
     kind: str = KIND
+    stratum: str = ""
 
     def mean(self, arm: str, endpoint: str = "reward") -> WeightedMean:
         """What is said of one endpoint of one arm."""
@@ -113,25 +118,27 @@ def weighted(
     confidence: float = 0.95,
     control: str | None = None,
     least: float = 0.01,
+    stratum: AnyStratum | None = None,
 ) -> Weighted:
     """Means of every arm by inverse propensities (IPW, and adaptively weighted AIPW with a normal interval).
 
-    The source is a `Trial`, or a record with the name of a trial. An arm is refused, with the reason, where its chance
-    was below `least` for any unit: weights would be larger than 1 / least, and an arm that once had no chance may have
-    lost it because of its outcomes.
+    The source is a `Trial`, or a record with the name of a trial; of its strata one `stratum`, or all. An arm is
+    refused, with the reason, where its chance was below `least` for any unit: weights would be larger than 1 / least,
+    and an arm that once had no chance may have lost it because of its outcomes.
     """
     confidence = float(read_number("confidence", confidence, float, TrialError))
     if not 0.0 < confidence < 1.0:
         raise TrialError(f"confidence must lie between 0 and 1, got {confidence:g}")
     if not 0.0 < least < 1.0:
         raise TrialError(f"least must lie between 0 and 1 (the smallest chance of an arm), got {least:g}")
-    units = read_units(source, name)
+    units = read_units(source, name, stratum=stratum)
     place = read_control(units, control)
     found = {(k, j): _estimate(units, k, j, least) for j in _endpoints(units) for k in range(len(units.arms))}
     means = tuple(_mean(units, k, j, found[k, j], confidence) for k, j in found)
     differences = () if place is None else tuple(_differences(units, place, found, confidence))
     named = None if place is None else units.arms[place]
-    return Weighted(units.name, units.size, confidence, named, means, differences, tuple(_assumptions(units, means)))
+    assumed = tuple(_assumptions(units, means))
+    return Weighted(units.name, units.size, confidence, named, means, differences, assumed, stratum=units.stratum)
 
 
 def _endpoints(units: AnalysedUnits) -> range:
@@ -258,6 +265,7 @@ def _differences(
 
 
 def _assumptions(units: AnalysedUnits, means: tuple[WeightedMean, ...]) -> Iterator[str]:
+    yield from of_one_stratum(units)
     yield (
         "an interval is asymptotic: it holds at a number of units that was fixed before, as that grows, not at any "
         "look, and not where the outcomes ended the trial"

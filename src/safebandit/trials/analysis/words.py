@@ -120,10 +120,15 @@ def assumptions(
         yield "Limits of risks are those in force now, as if they had been so from the start."
 
 
-def _pooled(units: AnalysedUnits) -> Iterator[str]:
-    """What is assumed where units are told apart, or were not given every arm, and are taken together."""
+def of_one_stratum(units: AnalysedUnits) -> Iterator[str]:
+    """That units are those of one stratum, where they are."""
     if units.stratum:
         yield f"These are the units of the stratum {units.stratum} alone; other strata say nothing here."
+
+
+def _pooled(units: AnalysedUnits) -> Iterator[str]:
+    """What is assumed where units are told apart, or were not given every arm, and are taken together."""
+    yield from of_one_stratum(units)
     if units.strata:
         yield (
             f"{len(units.strata)} strata are pooled: that holds if an arm's mean is the same in all of them. In each, "
