@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from safebandit.errors import RecordError, TrialError
+from safebandit.service.scheduled.aside import Task, carry_out
 from safebandit.trials.checkpoint import _digest
 from safebandit.trials.events import canonical
 from safebandit.trials.record.verification import verify
@@ -152,3 +153,20 @@ def test_a_checkpoint_that_cannot_be_written_or_read_is_said(ledger, tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(RecordError, match="cannot be read"):
         verify(ledger, "knee", checkpoint=tmp_path / "folder")
+
+
+def test_the_service_keeps_checkpoints_in_memory_and_goes_on_from_them(told, database, monkeypatch):
+    ledger, _ = told
+    whole = carry_out(database, Task("knee"))
+    assert whole.verification == verify(ledger, "knee", alone=False)
+    run(ledger, "knee", 2, start=20)
+    seen = read_from(monkeypatch)
+    again = carry_out(database, Task("knee", whole.checkpoint, whole.verification.hash))
+    assert (again.verification.holds, again.verification.after) == (True, 4)
+    assert seen == list(range(whole.verification.events + 1, whole.verification.events + 5))
+    assert carry_out(database, Task(None)).verification.holds
+    with ledger.engine.begin() as connection:
+        let_change(connection)
+        connection.execute(sa.text("UPDATE events SET actor = 'x' WHERE number = 3"))
+    assert carry_out(database, Task("knee", again.checkpoint)).verification.failed == 3
+    assert "trigger" in carry_out(database, Task(None)).verification.problem
