@@ -59,7 +59,7 @@ def test_an_alert_is_made_its_secret_is_shown_once_and_it_sends(two):
             "knee", ["hold", "amendment"], "operator", 0, None,
         )  # fmt: skip
         tested = send(two, f"/alerts/{alert['id']}/test", trial="knee")
-        assert (tested.status_code, tested.headers["location"]) == (303, "/alerts?trial=knee&tested=yes")
+        assert (tested.status_code, tested.headers["location"]) == (303, "/alerts?trial=knee#messages")
         assert told(receiver)[0]["kind"] == "test"
         assert is_signed(secret, *receiver.got[0])
         two.post("/v1/trials/knee/amendments", {"reason": "<i>why</i>", "pending_cap": 7})
