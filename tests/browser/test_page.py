@@ -115,6 +115,19 @@ def test_who_was_signed_out_is_told_so(visits, played):
     expect(page.locator("#live-state")).to_contain_text("You are signed out")
 
 
+@pytest.mark.parametrize("size", [40, 900_000])
+def test_who_was_signed_out_and_sends_a_file_is_led_to_sign_in_and_back(visits, played, size):
+    page = visits.new("operator", "/trials/played")
+    page.locator("#batch-box summary").click()
+    rows = b"unit,reward,risk\na-pending-unit,1,0\n" + b" " * size
+    page.locator("#batch-file").set_input_files({"name": "out.csv", "mimeType": "text/csv", "buffer": rows})
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Show what would change").click()
+    page.get_by_label("Key").fill(visits.service.keys["operator"])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{visits.service.url}/trials/played")
+
+
 def test_a_hold_is_red_with_its_reason(visits, held):
     page = visits.new("viewer", "/trials/held")
     banner = page.locator("#banner .banner.red")

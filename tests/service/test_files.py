@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from safebandit.service.access import COOKIE
+from safebandit.service.guards import BATCH_BYTES, BODY_BYTES
 from safebandit.service.page.files import MOST_BYTES
 
 NAMES = itertools.count()
@@ -104,3 +106,31 @@ def test_a_file_that_cannot_be_read_is_refused_beside_the_form(desk, content, me
 
 def test_a_viewer_tells_nothing(desk):
     assert desk[0]("unit,reward,risk\na,1,0\n", role="viewer").status_code == 403
+
+
+@pytest.mark.parametrize("size", [10, MOST_BYTES, 2 * MOST_BYTES])
+@pytest.mark.parametrize("cookie", ["", "0" * 64])
+def test_who_is_no_longer_signed_in_is_led_to_the_page_for_it(served, desk, size, cookie):
+    """With a file of any size, as with every form; and then back to the trial."""
+    _, path = desk
+    page = path.removeprefix("/v1")
+    headers = {**SAME_SITE, **({"Cookie": f"{COOKIE}={cookie}"} if cookie else {})}
+    served.http.cookies.clear()
+    sent = {"file": ("outcomes.csv", b"x" * size, "text/csv")}
+    answer = served.http.post(f"{page}/outcomes/batch", files=sent, headers=headers)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={page}")
+    assert answer.headers["cache-control"] == "no-store"
+    # A program is told as before.
+    refused = served.http.post(f"{path}/outcomes/batch", files=sent, headers=headers)
+    assert (refused.status_code, refused.json()["error"]) == (401, "refused")
+
+
+def test_a_form_that_is_too_long_is_refused_on_a_page(served, desk):
+    send, path = desk
+    answer = send(b"x" * BATCH_BYTES)
+    assert answer.status_code == 413
+    assert answer.headers["content-type"].startswith("text/html")
+    assert f"at most {BATCH_BYTES} bytes" in answer.text
+    typed = {"unit": "x" * BODY_BYTES}
+    answer = served.http.post(f"{path.removeprefix('/v1')}/ask", data=typed, headers=SAME_SITE)
+    assert (answer.status_code, answer.headers["content-type"][:9]) == (413, "text/html")

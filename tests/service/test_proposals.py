@@ -86,6 +86,36 @@ def test_corrections_after_the_end(pair):
     assert found.holds, found.problem
 
 
+def test_units_voided_and_given_up_after_the_end(pair):
+    path = pair.create("ended", second_person=["void", "give_up"])
+    for unit in "1234":
+        pair.post(f"{path}/units", {"unit": unit})
+    pair.post(f"{path}/close", {"reason": "end"})
+    for unit, way, what in (("1", "voided", "void"), ("2", "given-up", "give_up")):
+        body = {"unit": unit, "reason": "never came"}
+        assert pair.post(f"{path}/{way}", body, role="ada").status_code == 409
+        assert pair.post(f"{path}/{way}/batch", {"requests": [body]}, role="ada").status_code == 409
+        made = pair.post(f"{path}/proposals", {what: body}, role="ada")
+        assert made.status_code == 201, made.text
+        done = pair.post(f"{path}/proposals/{made.json()['event']}/approval", None, role="bea")
+        assert done.status_code == 201, done.text
+    found = {unit: pair.post(f"{path}/unit", {"unit": unit}).json() for unit in "12"}
+    assert (found["1"]["void"], found["2"]["void"], found["2"]["given_up"]) == (True, False, True)
+    token = pair.app.state.keys.sign_in(pair.app.state.keys.find(pair.keys["ada"]))
+    ours = {"Cookie": f"safebandit_session={token}", "Sec-Fetch-Site": "same-origin"}
+    shown = pair.http.get("/trials/ended", headers=ours).text
+    assert ("Propose to void it" in shown, "Propose to give it up" in shown) == (True, True)
+    for form, unit in (("void", "3"), ("give-up", "4")):
+        pair.http.post(f"/trials/ended/{form}", data={"unit": unit, "reason": "x"}, headers=ours)
+    listed = pair.get(f"{path}/proposals").json()
+    assert [(each["request"], each["gives"]["unit"]) for each in listed] == [("void", "3"), ("give_up", "4")]
+    # A proposal to correct is shown, too.
+    pair.post(f"{path}/proposals", {"correct": {"unit": "2", "risk": 0, "reason": "found"}}, role="ada")
+    shown = pair.http.get("/trials/ended", headers=ours).text
+    assert ("to give up, until" in shown, "2: [None, 0.0]" in shown) == (True, True)
+    assert verify(pair.app.state.ledger, "ended").holds
+
+
 def test_on_the_page(pair):
     path = pair.create("page", second_person=["amend", "unseal"])
     cookies = {}
@@ -128,6 +158,31 @@ def test_from_the_command_line(tmp_path, command, monkeypatch):
     command("trial", "unseal", "knee", "--reason", "r", *database)
     assert "event 6" in command("trial", "decline", "knee", "5", "--reason", "no", *database).out
     assert "6 events hold" in command("trial", "verify", "knee", *database).out
+
+
+def test_a_unit_is_voided_from_the_command_line_by_two(tmp_path, command, monkeypatch):
+    from safebandit.trials.record import ledger as module
+
+    def trial(*arguments):
+        return command("trial", *arguments, "--db", str(tmp_path / "t.db"))
+
+    trial("new", "knee", "--arms", "a,b", "--alpha", ".3", "--policy", "docb", "--second-person", "void,give_up")
+    for unit in ("1", "2"):
+        trial("ask", "knee", unit)
+    trial("close", "knee", "--reason", "end")
+    for request, unit in (("void", "1"), ("give-up", "2")):
+        refused = trial(request, "knee", unit, "--reason", "r")
+        assert (refused.status, "needs a second person" in refused.err) == (2, True)
+        assert "proposed: event" in trial(request, "knee", unit, "--reason", "r", "--propose").out
+    file = trial("void", "knee", "--file", "units.csv", "--reason", "r", "--propose")
+    assert (file.status, "--propose is for one unit" in file.err) == (2, True)
+    listed = trial("proposals", "knee").out
+    assert "give up" in listed
+    assert "unit 2 (r)" in listed
+    monkeypatch.setattr(module, "local_actor", lambda: "bea")
+    for number in ("5", "6"):
+        assert trial("approve", "knee", number).status == 0
+    assert "10 events hold" in trial("verify", "knee").out
 
 
 def test_from_the_client(pair):

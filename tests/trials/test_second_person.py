@@ -6,7 +6,7 @@ import pytest
 
 import safebandit as sb
 from safebandit.errors import ConflictError, NotFoundError, TrialError
-from safebandit.trials import approval
+from safebandit.trials import approval, drafts
 from safebandit.trials.events import Event, canonical, hash_of
 from safebandit.trials.replay import Replay
 
@@ -86,6 +86,52 @@ def test_corrections_need_one_after_the_end_alone():
     with pytest.raises(ConflictError, match="the trial has changed"):
         trial.approve(other, person="bea")
     assert trial.verify().holds
+
+
+@pytest.mark.parametrize(("request_", "kind"), [("void", "voided"), ("give_up", "given up")])
+def test_units_are_voided_and_given_up_by_two_after_the_end_where_that_is_listed(request_, kind):
+    trial = sb.Trial(["placebo", "drug"], 0.3, "docb", seed=1, pending_cap=9, second_person=["correct", request_])
+    for unit in "12345":
+        trial.ask(unit)
+    alone = getattr(trial, request_)
+    alone("1", reason="before the end")
+    trial.close(reason="end")
+    with pytest.raises(ConflictError, match=r"a unit.* after the trial is closed needs a second person"):
+        alone("2", reason="alone")
+    # What was done already stays so, and nothing is proposed of it.
+    assert not alone("1", reason="again").new
+    with pytest.raises(ConflictError, match=f"unit '1' was {kind} already; there is nothing to propose"):
+        trial.propose(request_, id="1", reason="again", person="ada")
+    number = trial.propose(request_, id="2", reason="by two", person="ada").event
+    other = trial.propose(request_, id="3", reason="by two", person="ada").event
+    with pytest.raises(ConflictError, match="needs a second person"):
+        trial.approve(number, person="ada")
+    trial.approve(number, person="bea")
+    written = trial.log[-1]
+    assert (written.kind, written.actor, written.content["unit"]) == (kind, "safebandit", "2")
+    # An outcome that comes meanwhile is told by one, and then there is nothing to void or to give up.
+    trial.tell("3", reward=1, risk=0)
+    with pytest.raises(ConflictError):
+        trial.approve(other, person="bea")
+    # The other one of the two is not listed.
+    getattr(trial, {"void": "give_up", "give_up": "void"}[request_])("4", reason="alone")
+    assert trial.verify().holds
+    assert sb.Trial.from_json(trial.to_json()).verify().holds
+    assert sb.Design(["low", "high"], alpha=0.3, units=20, second_person=[request_]).second_person == (request_,)
+
+
+def test_a_log_in_which_one_voided_alone_after_the_end_is_refused():
+    """Where it is listed; where only corrections are, such a log holds as it did."""
+    for listed, holds in ((["correct"], True), (["correct", "void"], False)):
+        trial = sb.Trial(["placebo", "drug"], 0.3, "docb", seed=1, pending_cap=9, second_person=listed)
+        trial.ask("1")
+        trial.close(reason="end")
+        # As by a version that knew nothing of it.
+        draft = drafts.void(trial._engine.state, trial._store.unit("1"), "alone", alone=False)
+        trial._engine.append(draft, "ada")
+        found = trial.verify()
+        assert found.holds is holds
+        assert holds or "needs a second person" in found.problem
 
 
 def test_a_proposal_expires(monkeypatch):

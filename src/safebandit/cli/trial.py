@@ -106,7 +106,7 @@ def new(
         typer.Option(help="A factor of the strata and its levels: site=a,b (repeated); each decides by its own units."),
     ] = None,
     second_person: Annotated[
-        str, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal.")
+        str, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal,void,give_up.")
     ] = "",
     db: Database = DATABASE,
     actor: Actor = None,
@@ -229,8 +229,7 @@ def correct(
     With --file of many, in one step: columns as for `tell`, and one reason for all.
     """
     one_of(unit, file)
-    if propose and file is not None:
-        raise TrialError("--propose is for one unit; leave --file out")
+    _check_proposed(propose, file)
     if unit is None or file is not None:
         many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
         return change_file(name, "correct", Path(str(file)), **many, db=db, actor=actor, json=json)
@@ -242,6 +241,11 @@ def correct(
     return 0
 
 
+def _check_proposed(propose: bool, file: Path | None) -> None:
+    if propose and file is not None:
+        raise TrialError("--propose is for one unit; leave --file out")
+
+
 def give_up(
     name: Name,
     reason: Reason,
@@ -249,6 +253,7 @@ def give_up(
     file: File = None,
     each: Each = False,
     preview: Preview = False,
+    propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -258,9 +263,13 @@ def give_up(
     With --file for those of many, in one step: a column unit.
     """
     one_of(unit, file)
+    _check_proposed(propose, file)
     if unit is None or file is not None:
         many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
         return change_file(name, "give_up", Path(str(file)), **many, db=db, actor=actor, json=json)
+    if propose:
+        trial_second.propose(db, actor, json, name, "give_up", id=unit, reason=reason)
+        return 0
     _write(db, actor, json, "given up", lambda ledger, who: ledger.give_up(name, unit, reason=reason, actor=who))
     return 0
 
@@ -272,6 +281,7 @@ def void(
     file: File = None,
     each: Each = False,
     preview: Preview = False,
+    propose: Propose = False,
     db: Database = DATABASE,
     actor: Actor = None,
     json: Json = False,
@@ -281,9 +291,13 @@ def void(
     With --file many, in one step: a column unit.
     """
     one_of(unit, file)
+    _check_proposed(propose, file)
     if unit is None or file is not None:
         many: dict[str, Any] = {"reason": reason, "each": each, "preview": preview}
         return change_file(name, "void", Path(str(file)), **many, db=db, actor=actor, json=json)
+    if propose:
+        trial_second.propose(db, actor, json, name, "void", id=unit, reason=reason)
+        return 0
     _write(db, actor, json, "voided", lambda ledger, who: ledger.void(name, unit, reason=reason, actor=who))
     return 0
 
@@ -307,7 +321,7 @@ def amend(
         str | None, typer.Option(help="A design file (.toml), in the place of the trial's design.")
     ] = None,
     second_person: Annotated[
-        str | None, typer.Option(help="What nobody may do alone, with commas: amend,correct,unseal; empty: nothing.")
+        str | None, typer.Option(help="What nobody may do alone, with commas: amend,correct,...; empty: nothing.")
     ] = None,
     propose: Propose = False,
     db: Database = DATABASE,

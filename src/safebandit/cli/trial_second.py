@@ -49,8 +49,16 @@ def proposals(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     table = plain_table(["proposal", "to", "by", "until", "what"], right=("proposal",))
     for number, each in found.items():
         gives = each["gives"]
-        what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')}: {gives.get('outcome')}"
-        add(table, number, each["request"], each["person"], each["expires"][:19], f"{what} ({gives['reason']})")
+        outcome = f": {gives['outcome']}" if "outcome" in gives else ""
+        what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')}{outcome}"
+        add(
+            table,
+            number,
+            each["request"].replace("_", " "),
+            each["person"],
+            each["expires"][:19],
+            f"{what} ({gives['reason']})",
+        )
     print_plain(table)
 
 

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
-from starlette.responses import Response
 
 from safebandit.errors import SafebanditError
 from safebandit.service.guards import BATCH, BATCH_BYTES, BODY_BYTES, KEY_ID
 from safebandit.service.keys import Key, Keys
 from safebandit.service.logs import log
-from safebandit.service.refusals import RefusedError, answer
+from safebandit.service.refusals import RefusedError
 from safebandit.service.roles import PERMISSIONS
 from safebandit.trials.record.projects import unknown_project
 from safebandit.trials.record.store import unknown_trial
@@ -50,7 +49,7 @@ def _from_elsewhere(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
 
-async def most_bytes(scope: Any) -> int | Response:
+async def most_bytes(scope: Any) -> int:
     """How long the body of a request may be: longer of a batch, of which nothing is read without a key that works."""
     if not scope["path"].endswith(BATCH):
         return BODY_BYTES
@@ -60,7 +59,7 @@ async def most_bytes(scope: Any) -> int | Response:
     guesses = not known and request.app.state.failures_of_addresses.wait(_address(request)) > 0
     found = None if guesses else key_of(request, recalled=True) or await asyncio.to_thread(key_of, request)
     if found is None:
-        return answer(401, "refused", NO_KEY, {"WWW-Authenticate": "Bearer", "Connection": "close"})
+        raise RefusedError(401, NO_KEY, {"WWW-Authenticate": "Bearer", "Connection": "close"})
     return BATCH_BYTES
 
 

@@ -25,6 +25,7 @@ from safebandit.service.oidc.provider import Provider
 from safebandit.service.oidc.settings import OidcSettings
 from safebandit.service.outlook import Outlook
 from safebandit.service.page import routes
+from safebandit.service.page.rendering import refusal_page
 from safebandit.service.people import People
 from safebandit.service.rates import Buckets, RateLimits
 from safebandit.service.rehearsing import Rehearsals
@@ -110,6 +111,6 @@ def create_app(
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
     app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])
-    app.add_middleware(BodyLimit, most=most_bytes)
+    app.add_middleware(BodyLimit, most=most_bytes, page=refusal_page)
     app.add_middleware(Watch, metrics=metrics)
     return app

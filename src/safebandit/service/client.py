@@ -278,8 +278,8 @@ class LiveTrial:
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
 
     def propose(self, request: str, *, hours: float = HOURS, **said: Any) -> Receipt:
-        """Propose to "amend", to "correct" (`unit`) or to "unseal" (`what`), for another person to approve; the rest is
-        as those take it. The event is the proposal's number.
+        """Propose to "amend", to "correct", "void" or "give_up" (`unit`) or to "unseal" (`what`), for another person to
+        approve; the rest is as those take it. The event is the proposal's number.
         """
         return self._write("proposals", {request: said, "hours": hours}, repeatable=False)
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from safebandit.service.logs import log, note
 from safebandit.service.metrics import Metrics
-from safebandit.service.refusals import METHODS, answer
+from safebandit.service.refusals import METHODS, RefusedError, answer, answer_to
 
 BODY_BYTES = 64 * 1024
 # What the paths of batches end with, and how long those may be: 5,000 outcomes with long ids.
@@ -43,26 +43,31 @@ _NO_STORE = (b"cache-control", b"no-store")
 class BodyLimit:
     """A body of more bytes than `most` says of its request is refused, whether its length is said before or not.
 
-    `most` may answer instead: then nothing of the body is read.
+    `most` may refuse it instead: then nothing of the body is kept. What a browser sent is answered with a `page`.
     """
 
-    def __init__(self, app: ASGIApp, most: Callable[[Scope], Awaitable[int | Response]]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        most: Callable[[Scope], Awaitable[int]],
+        page: Callable[[Scope, RefusedError], Response],
+    ) -> None:
         self._app = app
         self._most = most
+        self._page = page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count what is received."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = await self._most(scope)
-        if isinstance(most, Response):
-            await most(scope, receive, send)
-            return
-        said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not said.isdigit() or int(said[:20]) > most:
-            problem = answer(413, "refused", _too_large(most), {"Connection": "close"})
-            await problem(scope, receive, send)
+        try:
+            most = await self._most(scope)
+            said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+            if not said.isdigit() or int(said[:20]) > most:
+                raise RefusedError(413, _too_large(most), {"Connection": "close"})
+        except RefusedError as refusal:
+            await self._refuse(refusal, scope, receive, send)
             return
         received = 0
 
@@ -75,6 +80,23 @@ class BodyLimit:
             return message
 
         await self._app(scope, counted, send)
+
+    async def _refuse(self, refusal: RefusedError, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST" or scope["path"].startswith("/v1/"):
+            await answer_to(refusal)(scope, receive, send)
+            return
+        # A connection that is closed while a file is still being sent is an error to a browser, whatever was answered.
+        await _pass_over(receive)
+        await self._page(scope, refusal)(scope, receive, send)
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Receive a body and keep nothing of it; one that is longer than any that is taken is broken off."""
+    received, more = 0, True
+    while more and received < BATCH_BYTES:
+        message = await receive()
+        received += len(message.get("body", b""))
+        more = message.get("more_body", False)
 
 
 def _too_large(most: int) -> str:

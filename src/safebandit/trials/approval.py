@@ -23,7 +23,9 @@ from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
 # What is written once a request is approved.
-KINDS = {"amend": "amended", "correct": "corrected", "unseal": "unsealed"}
+KINDS = {"amend": "amended", "correct": "corrected", "unseal": "unsealed", "void": "voided", "give_up": "given up"}
+# What is done to a unit, for nothing but a reason.
+OF_UNITS: dict[str, Callable[..., Draft | None]] = {"void": drafts.void, "give_up": drafts.give_up}
 # So many proposals may be open at once.
 MOST_OPEN = 50
 
@@ -55,7 +57,17 @@ def again(state: TrialState, proposal: Mapping[str, Any], find: Callable[[str], 
         reward, *risks = gives["outcome"]
         risk = risks[0] if len(risks) == 1 else risks
         return drafts.correct(state, find(gives["unit"]), reward, risk, gives["reason"], alone=False)
+    if proposal["request"] in OF_UNITS:
+        return remove(state, proposal["request"], find(gives["unit"]), gives["reason"])
     return drafts.unseal(state, gives["what"], gives["reason"])
+
+
+def remove(state: TrialState, request: str, unit: Unit, reason: str) -> Draft:
+    """That a unit is voided or given up, as two people want it; refused where it is already."""
+    draft = OF_UNITS[request](state, unit, reason, alone=False)
+    if draft is None:
+        raise ConflictError(f"unit {unit.id!r} was {KINDS[request]} already; there is nothing to propose")
+    return draft
 
 
 def approve(state: TrialState, number: int, draft: Draft, *, person: str, at: str) -> Draft:

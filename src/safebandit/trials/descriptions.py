@@ -77,8 +77,9 @@ def _describe_proposal(kind: str, content: dict[str, Any]) -> str:
     if kind != "proposed":
         return f"proposal {content['proposal']}" + (f" ({content['reason']})" if "reason" in content else "")
     gives = content["gives"]
-    what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')} to {_plain(gives.get('outcome'))}"
-    return f"to {content['request']}, until {content['expires']}: {_plain(what)} ({gives['reason']})"
+    outcome = f" to {_plain(gives['outcome'])}" if "outcome" in gives else ""
+    what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')}{outcome}"
+    return f"to {content['request'].replace('_', ' ')}, until {content['expires']}: {_plain(what)} ({gives['reason']})"
 
 
 def _describe_own(kind: str, content: dict[str, Any]) -> str:

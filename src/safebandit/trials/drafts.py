@@ -166,8 +166,8 @@ def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str, 
     or as two want it.
     """
     _check_not_void(unit)
-    if alone and state.status in ENDED and "correct" in state.settings.second_person:
-        raise _needs_another(f"a correction after the trial is {state.status}")
+    if alone:
+        _check_alone(state, "correct", "a correction")
     reason = check_text("reason", reason)
     told = _read_outcome(state, unit, reward, risk)
     for name, known, value in zip(outcome_names(state.settings.risks), unit.outcome, told, strict=True):
@@ -179,19 +179,25 @@ def correct(state: TrialState, unit: Unit, reward: Any, risk: Any, reason: str, 
     return Draft("corrected", {"unit": unit.id, "outcome": changed, "before": list(unit.outcome), "reason": reason})
 
 
-def give_up(state: TrialState, unit: Unit, reason: str) -> Draft | None:
-    """No longer wait for a unit's outcome; None if it was given up already."""
+def give_up(state: TrialState, unit: Unit, reason: str, *, alone: bool = True) -> Draft | None:
+    """No longer wait for a unit's outcome; None if it was given up already. By one person `alone`, or as two want
+    it.
+    """
     _check_not_void(unit)
     reason = check_text("reason", reason)
     if unit.lost_at is not None:
         return None
     if not unit.pending:
         raise ConflictError(f"all of unit {unit.id!r} is known; only a unit that is waited for can be given up")
+    if alone:
+        _check_alone(state, "give_up", "to give a unit up")
     return Draft("given up", {"unit": unit.id, "counts_as": state.settings.lost, "reason": reason})
 
 
-def void(state: TrialState, unit: Unit, reason: str) -> Draft | None:
-    """Count a unit that never got its arm as nothing; None if it was voided already."""
+def void(state: TrialState, unit: Unit, reason: str, *, alone: bool = True) -> Draft | None:
+    """Count a unit that never got its arm as nothing; None if it was voided already. By one person `alone`, or as two
+    want it.
+    """
     reason = check_text("reason", reason)
     if unit.voided_at is not None:
         return None
@@ -199,7 +205,15 @@ def void(state: TrialState, unit: Unit, reason: str) -> Draft | None:
         raise ConflictError(
             f"unit {unit.id!r} has an outcome, and so had its arm; only a unit of which nothing was told can be voided"
         )
+    if alone:
+        _check_alone(state, "void", "to void a unit")
     return Draft("voided", {"unit": unit.id, "reason": reason})
+
+
+def _check_alone(state: TrialState, request: str, what: str) -> None:
+    """Refuse what a trial that has ended lets nobody do alone."""
+    if state.status in ENDED and request in state.settings.second_person:
+        raise _needs_another(f"{what} after the trial is {state.status}")
 
 
 def _read_outcome(state: TrialState, unit: Unit, reward: Any, risk: Any) -> list[float | None]:

@@ -100,8 +100,8 @@ class Engine:
         return self.append(drafts.amend(self.state, reason, changes), actor)
 
     def propose(self, request: str, *, person: str, hours: float = HOURS, actor: str, **said: Any) -> Receipt:
-        """Propose to `amend`, `correct` or `unseal`, with what these take, for a second person to approve in time; the
-        event's number is the proposal's.
+        """Propose to `amend`, `correct`, `unseal`, `void` or `give_up`, with what these take, for a second person to
+        approve in time; the event's number is the proposal's.
         """
         expires = approval.read_hours(hours)
         if request == "amend":
@@ -109,6 +109,8 @@ class Engine:
         elif request == "correct":
             told = said.get("reward"), said.get("risk"), said["reason"]
             draft = drafts.correct(self.state, self._unit(said["id"]), *told, alone=False)
+        elif request in approval.OF_UNITS:
+            draft = approval.remove(self.state, request, self._unit(said["id"]), said["reason"])
         elif request == "unseal":
             draft = drafts.unseal(self.state, said["what"], said["reason"])
         else:

@@ -96,6 +96,8 @@ def _second_person(design: Design) -> Iterator[str]:
     says = {
         "amend": "An amendment",
         "correct": "A correction after the trial has ended",
+        "void": "To void a unit after the trial has ended",
+        "give_up": "To give a unit up after the trial has ended",
         "unseal": "To read before the end what is concealed until then",
     }
     for request in design.second_person:

@@ -7,9 +7,9 @@ from typing import Any
 
 from safebandit.errors import TrialError, suggest
 
-# What may need a second person: any amendment, a correction after the trial has stopped or was closed, and to read
-# before the end what is concealed until then.
-REQUESTS = ("amend", "correct", "unseal")
+# What may need a second person: any amendment; to read before the end what is concealed until then; and after the trial
+# has stopped or was closed a correction, to void a unit, or to give one up.
+REQUESTS = ("amend", "correct", "unseal", "void", "give_up")
 # What can be unsealed: the seed and the places in the random stream, or sums for those who see them late.
 CONCEALED_PARTS = ("stream", "sums")
 # A proposal expires after so many hours unless it says otherwise, and at the latest after so many.

@@ -282,8 +282,8 @@ class Trial:
         return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
 
     def propose(self, request: str, *, person: str, hours: float = HOURS, **said: Any) -> Receipt:
-        """Propose to "amend", to "correct" (`id`) after the end, or to "unseal" (`what`), where the trial's
-        `second_person` asks for it; the rest is as `amend` and `correct` take it. The event is the proposal's number.
+        """Propose to "amend", to "correct", "void" or "give_up" (`id`) after the end, or to "unseal" (`what`), where
+        the trial's `second_person` asks for it; the rest is as these take it. The event is the proposal's number.
         """
         return self._engine.ready().propose(request, person=person, hours=hours, actor=self.actor, **said)
 

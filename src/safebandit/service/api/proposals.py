@@ -16,6 +16,7 @@ from safebandit.service.api.writing import read_ahead, write
 from safebandit.service.keys import Key
 from safebandit.service.refusals import RefusedError
 from safebandit.trials.answers import Receipt
+from safebandit.trials.approval import KINDS
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.transaction import Transaction
@@ -36,7 +37,9 @@ def list_proposals(trial: TrialInPath, request: Request, _: Auditor) -> list[ans
 async def propose(
     trial: TrialInPath, body: schemas.Proposal, request: Request, key: Manager
 ) -> answers.ReceiptAnswer:  # fmt: skip
-    """Propose an amendment, a correction after the end, or an unsealing; the event is the proposal's number."""
+    """Propose an amendment, an unsealing, or after the end a correction, or to void a unit or give one up; the event is
+    the proposal's number.
+    """
     what, said = read_proposal(body)
     person = person_of(key)
     if what == "amend":
@@ -89,9 +92,9 @@ def read_proposal(body: schemas.Proposal) -> tuple[str, dict[str, Any]]:
     """Which request is proposed, and what it says."""
     said = body.model_dump(exclude={"hours"}, exclude_none=True)
     if len(said) != 1:
-        raise TrialError("a proposal is to amend, to correct or to unseal; say one of them")
+        raise TrialError(f"a proposal is to {', '.join(KINDS)}; say one of them")
     what, values = next(iter(said.items()))
-    if what == "correct":
+    if "unit" in values:
         values["id"] = values.pop("unit")
     return what, values
 

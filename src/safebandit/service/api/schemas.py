@@ -17,7 +17,7 @@ from safebandit.trials.second_person import HOURS, MOST_HOURS
 NAME = f"^{texts.NAME}$"
 PROJECT = f"^{texts.PROJECT}$"
 Role = Literal["admin", "operator", "viewer", "auditor"]
-Request = Literal["amend", "correct", "unseal"]
+Request = Literal["amend", "correct", "unseal", "void", "give_up"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # A number for one risk; with several, a list in order or some by name.
@@ -94,7 +94,7 @@ class NewTrial(Body):
         ),
     ] = None
     second_person: Annotated[
-        list[Request], Field(max_length=3, examples=[["amend", "correct"]], description="What nobody may do alone.")
+        list[Request], Field(max_length=5, examples=[["amend", "correct"]], description="What nobody may do alone.")
     ] = []
 
 
@@ -228,7 +228,7 @@ class Amendment(Body):
         dict[str, Any] | None,
         Field(max_length=100, examples=[{"units": 48}], description="Fields of the design that change, by name."),
     ] = None
-    second_person: Annotated[list[Request] | None, Field(max_length=3)] = None
+    second_person: Annotated[list[Request] | None, Field(max_length=5)] = None
 
 
 class Unsealing(Body):
@@ -246,6 +246,8 @@ class Proposal(Body):
     amend: Amendment | None = None
     correct: Correction | None = None
     unseal: Unsealing | None = None
+    void: Voided | None = None
+    give_up: GivenUp | None = None
     hours: Annotated[float, Field(gt=0, le=MOST_HOURS, allow_inf_nan=False, examples=[48])] = HOURS
 
 

@@ -126,11 +126,8 @@ def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        settings, status = _standing(request, trial)
-        if status in ENDED and "correct" in settings.second_person:
-            person = person_of(key)
-            said = {"id": unit, "reason": reason, **outcome}
-            return lambda writing: writing.trial(trial).propose("correct", person=person, actor=key.actor, **said)
+        if _needs_another(request, trial, "correct"):
+            return _proposed(key, trial, "correct", id=unit, reason=reason, **outcome)
         ahead = request.app.state.ledger.read_ahead(trial)
         return lambda writing: writing.trial(trial, ahead).correct(unit, **outcome, reason=reason, actor=key.actor)
 
@@ -143,6 +140,8 @@ def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> R
 
     def read() -> Work:
         unit, reason = text(form, "unit"), text(form, "reason")
+        if _needs_another(request, trial, "give_up"):
+            return _proposed(key, trial, "give_up", id=unit, reason=reason)
         return lambda writing: writing.trial(trial).give_up(unit, reason=reason, actor=key.actor)
 
     return _do(request, key, trial, "give-up", form, read)
@@ -154,6 +153,8 @@ def void(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Resp
 
     def read() -> Work:
         unit, reason = text(form, "unit"), text(form, "reason")
+        if _needs_another(request, trial, "void"):
+            return _proposed(key, trial, "void", id=unit, reason=reason)
         ahead = request.app.state.ledger.read_ahead(trial)
         return lambda writing: writing.trial(trial, ahead).void(unit, reason=reason, actor=key.actor)
 
@@ -227,6 +228,17 @@ def settle(
         return lambda writing: writing.trial(trial, ahead).approve(number, person=person, actor=key.actor)
 
     return _do(request, key, trial, "proposals", form, read)
+
+
+def _needs_another(request: Request, trial: str, change: str) -> bool:
+    """Whether a trial has ended and lets nobody do this alone any more."""
+    settings, status = _standing(request, trial)
+    return status in ENDED and change in settings.second_person
+
+
+def _proposed(key: Key, trial: str, change: str, **said: Any) -> Work:
+    person = person_of(key)
+    return lambda writing: writing.trial(trial).propose(change, person=person, actor=key.actor, **said)
 
 
 def _standing(request: Request, trial: str) -> tuple[Settings, str]:

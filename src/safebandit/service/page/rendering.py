@@ -18,6 +18,7 @@ from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from safebandit.errors import DamagedError, RecordError, SafebanditError
 from safebandit.problems.limits import show_alpha
@@ -134,6 +135,11 @@ class PageRoute(APIRoute):
             return response
 
         return handled
+
+
+def refusal_page(scope: Scope, refusal: RefusedError) -> Response:
+    """What a browser is shown whose form is refused before any route has it: the guards say themselves to keep none."""
+    return _refused(Request(scope), refusal)
 
 
 def _refused(request: Request, refusal: RefusedError) -> Response:

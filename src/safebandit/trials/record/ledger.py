@@ -192,7 +192,9 @@ class Ledger:
             return transaction.trial(name, ahead).amend(reason=reason, actor=actor or local_actor(), **changes)
 
     def propose(self, name: str, request: str, *, person: str, actor: str | None = None, **said: Any) -> Receipt:
-        """Propose to "amend", "correct" or "unseal", for a second person to approve; the event is its number."""
+        """Propose to "amend", "correct", "void", "give_up" or "unseal", for a second person to approve; the event is
+        its number.
+        """
         with self.writing() as transaction:
             return transaction.trial(name).propose(request, person=person, actor=actor or local_actor(), **said)
 
