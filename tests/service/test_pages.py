@@ -445,3 +445,17 @@ def test_a_trial_that_cannot_be_created_says_why_and_keeps_what_was_typed(servic
 )  # fmt: skip
 def test_events_in_words(kind, body, words):
     assert describe(seal("t", 1, now(), "a", kind, body, ""), ("risk",)) == words
+
+
+def test_a_wait_for_the_compiler_is_said_at_every_form_that_may_compile(sign_in):
+    """Said before the form is sent, and with its button for those who hear the page."""
+    client = sign_in("admin")
+    shown = client.get("/").text + client.get("/trials/knee").text
+    for form, button in (
+        ("create", "Create the trial"), ("create-by-design", "Create it by this design"), ("amend", "Amend"),
+    ):  # fmt: skip
+        said = re.search(rf'<p class="note" id="{form}-wait">(.*?)</p>', shown)[1]
+        assert "takes some seconds: its formulas are compiled, once for this version" in said
+        assert f'<button aria-describedby="{form}-wait">{button}</button>' in shown
+    # Those who change nothing of it need not read it.
+    assert "are compiled" not in sign_in("operator").get("/trials/knee").text

@@ -31,10 +31,9 @@ MOST_MESSAGES = 50
 
 
 @router.get("/alerts")
-def alerts_page(request: Request, key: AlertKeeper, trial: str = "", tested: str = "") -> Response:
+def alerts_page(request: Request, key: AlertKeeper, trial: str = "") -> Response:
     """Alerts of the projects that the caller is an admin of, or those about one trial."""
-    done = "A test is sent; the log below says what becomes of it." if tested else ""
-    return _screen(request, key, trial, Sent("alert", done))
+    return _screen(request, key, trial, Sent())
 
 
 @router.post("/alerts", dependencies=FIRST)
@@ -67,9 +66,9 @@ def _options(form: FormData) -> dict[str, Any]:
 
 @router.post("/alerts/{id}/test", dependencies=FIRST)
 def send_test(id: str, request: Request, key: AlertKeeper, form: Form) -> Response:
-    """Have an alert send a test."""
+    """Have an alert send a test, and show the log: it says what becomes of it."""
     order_test(request, key, id)
-    return _back(form, tested="yes")
+    return _back(form, "#messages")
 
 
 @router.post("/alerts/{id}/remove", dependencies=FIRST)
@@ -79,10 +78,10 @@ def remove_alert(id: str, request: Request, key: AlertKeeper, form: Form) -> Res
     return _back(form)
 
 
-def _back(form: FormData, **said: str) -> Response:
+def _back(form: FormData, part: str = "") -> Response:
     trial = text(form, "trial")
-    query = urlencode({**({"trial": trial} if trial else {}), **said})
-    return go(f"/alerts?{query}" if query else "/alerts")
+    query = f"?{urlencode({'trial': trial})}" if trial else ""
+    return go(f"/alerts{query}{part}")
 
 
 def _screen(
