@@ -87,11 +87,11 @@ def test_what_changed_is_verified_from_its_checkpoint_and_in_full_once_a_day():
 
 def test_what_failed_is_verified_in_full_each_time_until_it_holds():
     plan = Plan()
-    assert plan.failed("knee")
+    assert not plan.held("knee")
     plan.learn(Task("knee"), held(5), b"from 5", hour=0.0)
-    assert not plan.failed("knee")
+    assert plan.held("knee")
     plan.learn(Task("knee", b"from 5", "h"), FAILED, None, hour=1.0)
-    assert plan.failed("knee")
+    assert not plan.held("knee")
     assert Task("knee", None, "h") in plan.due({"knee": (5, "h")}, hour=1.1)
     plan.learn(Task("knee", None, "h"), held(5), b"anew", hour=1.2)
     assert plan.due({"knee": (5, "h")}, hour=1.3) == [Task(None)]
@@ -231,13 +231,17 @@ def test_the_same_failure_is_told_once_whoever_found_it(ledger):
     def tell(**options):
         return tell_failed_verification(ledger.engine, "knee", "it was changed", **options)
 
-    assert tell(event=3, again=False) == 1
+    began = time.time()
+    assert tell(event=3, since=began) == 1
+    # The log has grown, and the failure with it.
+    assert tell(event=4, since=began) == 0
     # As another process would after a restart; another failure, or one that came back, is told.
-    assert tell(event=3, again=False) == 0
-    assert tell(event=2, again=False) == 1
-    assert tell(event=2, again=True) == 1
+    restarted = time.time() + 1
+    assert tell(event=3, since=restarted) == 0
+    assert tell(event=2, since=restarted) == 1
+    assert tell(event=2) == 1
     Alerts(ledger).create("webhook", "https://hooks.example/new", quiet=0.0, actor="me")
-    assert tell(event=2, again=False) == 1
+    assert tell(event=2, since=began) == 1
 
 
 def test_a_service_tells_that_a_trial_fails_and_says_when_all_held(tmp_path, here):

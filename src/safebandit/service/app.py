@@ -75,8 +75,8 @@ def create_app(
             courier = Courier(ledger, metrics, mail=mail, late=viewer_delay > 0, pace=pace)
             app.state.courier = courier
 
-            def failed(trial: str | None, found: Verification, again: bool = True) -> None:
-                courier.verified(trial, str(found.problem), event=found.failed or 0, again=again)
+            def failed(trial: str | None, found: Verification, since: float | None = None) -> None:
+                courier.verified(trial, str(found.problem), event=found.failed or 0, since=since)
 
             app.state.verifications = Verifications(
                 ledger, app.state.long_work, failed=failed, noted=lambda trial, held: metrics.verified(trial, held=held)

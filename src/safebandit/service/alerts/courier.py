@@ -85,9 +85,9 @@ class Courier:
         except SafebanditError as problem:
             log.warning("a lease was not released", extra={"fields": {"problem": str(problem)}})
 
-    def verified(self, trial: str | None, problem: str, *, event: int = 0, again: bool = True) -> None:
+    def verified(self, trial: str | None, problem: str, *, event: int = 0, since: float | None = None) -> None:
         """Have told that a trial, or the database itself (None), fails verification."""
-        tell_failed_verification(self._engine, trial, problem, event=event, again=again, late=self._late)
+        tell_failed_verification(self._engine, trial, problem, event=event, since=since, late=self._late)
         self.wake()
 
     def _work(self) -> None:
@@ -177,15 +177,17 @@ class Courier:
 
 
 def tell_failed_verification(
-    engine: Any, trial: str | None, problem: str, *, event: int = 0, again: bool = True, late: bool = True
+    engine: Any, trial: str | None, problem: str, *, event: int = 0, since: float | None = None, late: bool = True
 ) -> int:
     """Have every alert that is about it tell that a trial, or the database itself (None), fails verification at an
-    event; how many do. Without `again` those that have told of this last are left out.
+    event; how many do. One that fails `since` a time is told once: by those that have not told of it since then, nor
+    of the same event before.
     """
     happened = Happened("verification", trial, event, event, 1, now(), {"problem": problem})
     with database_errors(), engine.connect().execution_options(reading=True) as reading:
         wanted = [alert for alert in active_alerts(reading) if alert.concerns(trial, "verification")]
-        wanted = [alert for alert in wanted if again or not outbox.has_told(reading, alert, happened)]
+        if since is not None:
+            wanted = [each for each in wanted if not outbox.has_told(reading, each, happened, since=since)]
     if wanted:
         with database_errors(), engine.begin() as connection:
             for alert in wanted:

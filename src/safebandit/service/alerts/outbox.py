@@ -71,10 +71,12 @@ def add(connection: sa.Connection, alert: Alert, happened: Happened, *, late: bo
     connection.execute(messages.insert(), made)
 
 
-def has_told(connection: sa.Connection, alert: Alert, happened: Happened) -> bool:
-    """Whether an alert's last message of this kind and trial was about the same event, sent or not."""
+def has_told(connection: sa.Connection, alert: Alert, happened: Happened, *, since: float) -> bool:
+    """Whether an alert's last message of this kind and trial, sent or not, is of this time or later, or about the same
+    event.
+    """
     before = _newest(connection, alert, happened)
-    return before is not None and json.loads(before.body)["data"]["event"] == happened.last
+    return before is not None and (before.made >= since or json.loads(before.body)["data"]["event"] == happened.last)
 
 
 def _newest(connection: sa.Connection, alert: Alert, happened: Happened) -> Any:

@@ -54,10 +54,10 @@ class Plan:
         # To verify the database is to read every page of it: once a day.
         return None if end in (None, (known.number, known.hash)) else Task(name, known.checkpoint, noted)
 
-    def failed(self, name: str | None) -> bool:
-        """Whether it is not known to have held the last time."""
+    def held(self, name: str | None) -> bool:
+        """Whether it is known to have held the last time."""
         known = self._known.get(name)
-        return known is None or known.failed
+        return known is not None and not known.failed
 
     def learn(self, task: Task, found: Verification, checkpoint: bytes | None, *, hour: float) -> None:
         """Remember what a task found at this hour."""

@@ -32,7 +32,7 @@ class Rhythm(NamedTuple):
 
 class Rounds:
     """The rounds of one process on this database; `failed` tells of a trial, or of the database (None), that fails, and
-    whether it held the last time.
+    since when, in seconds since 1970, where it did not hold the last time.
     """
 
     def __init__(
@@ -42,12 +42,13 @@ class Rounds:
         metrics: Metrics,
         *,
         rhythm: Rhythm,
-        failed: Callable[[str | None, Verification, bool], None],
+        failed: Callable[[str | None, Verification, float | None], None],
     ) -> None:
         self._ledger, self._database, self._metrics = ledger, database, metrics
         self._rhythm, self._failed = rhythm, failed
         self._lease = Lease(ledger.engine, "verification", seconds=rhythm.lease_seconds)
         self._plan = Plan()
+        self._failing: dict[str | None, float] = {}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="rounds", daemon=True)
         self._thread.start()
@@ -81,6 +82,7 @@ class Rounds:
         held, new = self._lease.hold()
         if new:
             self._plan.forget()
+            self._failing.clear()
         return held
 
     def _goes_on(self) -> bool:
@@ -115,14 +117,18 @@ class Rounds:
             fields = {"trial": task.trial, "problem": found.unable}
             log.warning("a trial was not verified", extra={"fields": fields})
             return
-        held_before = not self._plan.failed(task.trial)
+        held_before = self._plan.held(task.trial)
         self._plan.learn(task, found.verification, found.checkpoint, hour=time.monotonic() / 3600)
         self._metrics.verified(task.trial, held=found.verification.holds)
-        if not found.verification.holds:
+        if found.verification.holds:
+            self._failing.pop(task.trial, None)
+        else:
+            # What fails at the end of a log fails at another event when it has grown: that is the same failure.
+            since = self._failing.setdefault(task.trial, time.time())
             failure = {"trial": task.trial, "event": found.verification.failed}
             log.error("a verification failed", extra={"fields": failure})
             try:
-                self._failed(task.trial, found.verification, held_before)
+                self._failed(task.trial, found.verification, None if held_before else since)
             except SafebanditError as problem:
                 log.error("a failed verification was not told", extra={"fields": {"problem": str(problem)}})
 
