@@ -1,5 +1,6 @@
 """What keeps long trials quick: units that are kept for the next correction, units read at once, decisions not read."""
 
+import gc
 import random
 
 import pytest
@@ -7,7 +8,7 @@ import sqlalchemy as sa
 
 from safebandit.errors import DamagedError
 from safebandit.trials.events import seal
-from safebandit.trials.record import Ledger
+from safebandit.trials.record import Ledger, verification
 from safebandit.trials.record.store import DatabaseStore, read_ahead
 from safebandit.trials.record.verification import verify
 from safebandit.trials.replay import Replay
@@ -155,3 +156,14 @@ def test_a_forged_decision_with_hashes_that_fit_is_refused(tmp_path, change):
     assert list(forged(log, 4, lambda content: content)) == log
     assert Replay("knee").verify(log).holds
     assert Replay("knee").verify(forged(log, 4, change)).failed == 4
+
+
+def test_a_long_trial_is_verified_and_old_objects_can_be_thrown_away_again(ledger, monkeypatch):
+    ledger.create("knee", settings())
+    run(ledger, "knee", 10)
+    monkeypatch.setattr(verification, "MANY_EVENTS", 10)
+    # Whatever the tests before did.
+    gc.unfreeze()
+    seen = []
+    assert verify(ledger, "knee", progress=lambda *_: seen.append(gc.get_freeze_count())).holds
+    assert min(seen) > 0 == gc.get_freeze_count()

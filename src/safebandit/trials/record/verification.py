@@ -23,6 +23,9 @@ from safebandit.trials.record.triggers import missing_trigger
 from safebandit.trials.replay import Replay, Verification
 from safebandit.trials.store import MemoryStore
 
+# A trial of so many events is long.
+MANY_EVENTS = 10_000
+
 
 def verify(
     ledger: Ledger,
@@ -55,8 +58,10 @@ def recompute(
     checkpoint: str | None = None,
 ) -> tuple[Verification, Replay]:
     """Verify a trial, from where the text of a checkpoint ends if there is one; and what was read, for the next one."""
-    with _without_old_garbage(), ledger.reading() as connection:
+    with ledger.reading() as connection, contextlib.ExitStack() as meanwhile:
         row = trial_row(connection, name)
+        if row.number >= MANY_EVENTS:
+            meanwhile.enter_context(_without_old_garbage())
         replay = Replay(name, expected=expected)
         after = None if progress is None else lambda number: progress(number, row.number)
         log = read_log(connection, name)
@@ -97,7 +102,8 @@ def _passed_over(
 @contextlib.contextmanager
 def _without_old_garbage() -> Iterator[None]:
     """Meanwhile, Python does not look through what is there already for what can be thrown away: compiled formulas are
-    hundreds of thousands of objects, and a long trial makes as many of its own.
+    hundreds of thousands of objects, and a long trial makes as many of its own. Once at the end it then does: a short
+    trial would take longer.
     """
     frozen_before = gc.get_freeze_count() > 0
     if not frozen_before:
