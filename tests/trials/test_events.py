@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from safebandit.trials import events
 from safebandit.trials.events import canonical, hash_of, is_time
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**70), 2**70)
@@ -33,6 +34,11 @@ def plain(value):
 @example([np.float64(1e-7), np.float64(0.5)], False)
 def test_every_value_has_the_text_that_python_writes(value, finite):
     assert canonical(value, finite=finite) == plain(value)
+
+
+def test_the_orjson_that_is_installed_here_is_used():
+    """Where it does not agree Python writes all, and the tests of its texts would be none."""
+    assert events._AGREES
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
