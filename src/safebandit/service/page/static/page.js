@@ -8,6 +8,8 @@ const SLOWEST = 30000;
 
 const live = document.getElementById("live");
 const state = document.getElementById("live-state");
+// What the live part shows, where that is more than its address says.
+const shown = document.getElementById("live-shown");
 let failures = 0;
 let timer = 0;
 let asking = false;
@@ -27,8 +29,7 @@ async function poll() {
   if (asking) return;
   asking = true;
   try {
-    const address = `${live.dataset.live}?after=${encodeURIComponent(live.dataset.mark)}`;
-    const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(SLOWEST) });
+    const answer = await ask();
     if (answer.status === 401 || answer.status === 403) {
       say("You are signed out: this page no longer updates itself. Load it again to sign in.");
       return;
@@ -47,6 +48,15 @@ async function poll() {
     asking = false;
   }
   wait();
+}
+
+// A text that somebody looks for stands in no address: it is sent as the form sent it.
+function ask() {
+  const said = new URLSearchParams(shown ? new FormData(shown) : []);
+  said.set("after", live.dataset.mark);
+  const how = { cache: "no-store", signal: AbortSignal.timeout(SLOWEST) };
+  if (shown) return fetch(live.dataset.live, { ...how, method: "POST", body: said });
+  return fetch(`${live.dataset.live}?${said}`, how);
 }
 
 // Put what is new in its place; false if the page has no place for some of it.
