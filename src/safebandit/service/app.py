@@ -34,6 +34,7 @@ from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
 from safebandit.trials.record.database import POOL
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.standing import Standings
 from safebandit.trials.replay import Verification
 from safebandit.version import __version__
 
@@ -68,6 +69,7 @@ def create_app(
             app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
+            app.state.standings = Standings(ledger)
             app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)

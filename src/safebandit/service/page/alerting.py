@@ -107,8 +107,8 @@ def _screen(
     older = log[MOST_MESSAGES - 1].id if len(log) > MOST_MESSAGES else ""
     return render(
         request, "alerts.html", status, key=key, trial=trial, alerts=list(known.values()), known=known,
-        messages=[(each, words_of(each), _when(each)) for each in log[:MOST_MESSAGES]], sent=sent, secret=secret, roles=ROLES,
-        kinds=KINDS, before=before, older=older, channels=CHANNELS, usual_quiet=QUIET_SECONDS,
+        messages=[(each, words_of(each), _when(each)) for each in log[:MOST_MESSAGES]], sent=sent, secret=secret,
+        roles=ROLES, kinds=KINDS, before=before, older=older, channels=CHANNELS, usual_quiet=QUIET_SECONDS,
         projects=sorted(key.where("alerts")),
     )  # fmt: skip
 

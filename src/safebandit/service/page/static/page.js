@@ -1,6 +1,6 @@
 // Keeps the live part of a page up to date: asks every two seconds what has changed since the last event, and puts
 // the parts that differ in their places. Forms are not touched; focus, open details and scrolling stay as they are.
-// Beside every time of the record it says the reader's own.
+// Beside every time of the record it says the reader's own, and of a file that is too long it says so before it is sent.
 "use strict";
 
 const EVERY = 2000;
@@ -120,6 +120,17 @@ if (live && state) {
 }
 tellTimes(document);
 setInterval(() => tellAges(document), 10000);
+// A file that would not be taken is not sent.
+for (const file of document.querySelectorAll("input[type=file][data-most]")) {
+  const most = Number(file.dataset.most);
+  file.addEventListener("change", () => {
+    const size = file.files[0]?.size ?? 0;
+    const words = (number) => number.toLocaleString("en");
+    const problem = `a file may have at most ${words(most)} bytes, this one has ${words(size)}; send it in parts`;
+    file.setCustomValidity(size > most ? problem : "");
+    file.reportValidity();
+  });
+}
 // A browser that goes to a place in the page, as the address says, does not do this itself.
 addEventListener("load", () => document.querySelector("[autofocus]")?.focus());
 document.querySelector(".said.wrong, .said.ask")?.scrollIntoView({ block: "center" });
