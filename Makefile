@@ -53,9 +53,9 @@ clean:
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("safebandit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
-	@echo "setting up .venv (once; a minute or two)"
+	@echo "setting up .venv (once; half a minute or so)"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python tools/install.py --editable '.[dev]'
 	@# On all cores, and without what is not imported here; a file that is no Python, as templates are, is none the worse for it.
-	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests|pip|setuptools|mypy|mypyc)/' .venv/lib || true
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests|debugpy|fontTools|jedi|mypy|mypyc|pip|pkg_resources|pygments|setuptools|wcwidth)/' .venv/lib || true
 	@touch $@
