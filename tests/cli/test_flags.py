@@ -19,7 +19,7 @@ VALUES = {
     "--prior": "ordered", "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
     "--design": "dose.toml", "--policy": "docb", "--pending-cap": "2", "--lost": "harm", "--title": "Doses",
     "--ids": "P-[0-9]", "--units": "9", "--add": "c", "--trials": "9", "--most": "9",
-    "--safe-set": "risk <= 0.3",
+    "--safe-set": "risk <= 0.3", "--file": "rows.csv", "--reward": "1", "--risk": "0",
 }  # fmt: skip
 MEANS, NAMED, DATA = "--mu --nu", "--instance", "--data"
 # What is given, and which flags it refuses.
@@ -49,6 +49,15 @@ REFUSED = {
     "trial new t": {
         "--design": "--alpha --risks --policy --pending-cap --delay --lost --title --ids --units",
     },
+    # Without a file they would do it, where a preview was asked for.
+    "trial tell t": {"u": "--each --preview", "--file": "--reward --risk", "--file --preview": "--each"},
+    "trial correct t --reason why": {
+        "u": "--each --preview",
+        "--file": "--reward --risk",
+        "--file --preview": "--each",
+    },
+    "trial give-up t --reason why": {"u": "--each --preview", "--file --preview": "--each"},
+    "trial void t --reason why": {"u": "--each --preview", "--file --preview": "--each"},
     "trial amend t --reason why": {"--design": "--alpha --policy --pending-cap --ids --add"},
     "trial rehearse t": {
         NAMED: f"--mu --nu --correlation --risks {DATA} --columns --data-missing-risk",

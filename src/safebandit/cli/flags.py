@@ -43,6 +43,8 @@ _OF_TEXTS = (
     Needs(("mu", "correlation"), (("nu",),)),
 )
 _ONE_DESIGN = Without(("design",), ("file",))
+# Of units in a file, some may be refused, and all may be looked at before.
+_OF_MANY = (Needs(("each", "preview"), (("file",),)), Without(("each",), ("preview",)))
 # By command, and there by the names that its function has for them.
 RULES: dict[str, tuple[Needs | Without, ...]] = {
     "simulate": (
@@ -103,11 +105,10 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         ),
     ),
     "trial ask": (Without(("context", "eligible", "stratum"), ("file",)), Needs(("each",), (("file",),))),
-    "trial tell": (
-        Without(("reward", "risk"), ("file",)),
-        Needs(("each", "preview"), (("file",),)),
-        Without(("each",), ("preview",)),
-    ),
+    "trial tell": (Without(("reward", "risk"), ("file",)), *_OF_MANY),
+    "trial correct": (Without(("reward", "risk"), ("file",)), *_OF_MANY),
+    "trial give-up": _OF_MANY,
+    "trial void": _OF_MANY,
     "trial amend": (
         Without(
             ("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor", "second_person"), ("design",)

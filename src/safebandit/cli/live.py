@@ -7,7 +7,7 @@ import csv
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,6 +17,7 @@ from safebandit.errors import TrialError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from safebandit.trials.answers import Receipt
     from safebandit.trials.events import Event
     from safebandit.trials.record.ledger import Ledger
 
@@ -58,6 +59,26 @@ def checked_actor(actor: str | None) -> str | None:
     with live_packages("trial"):
         from safebandit.trials.texts import check_text
     return None if actor is None else check_text("actor", actor)
+
+
+class Desk(NamedTuple):
+    """Where a command writes: the trial, its database, who acts, and whether the answer is JSON."""
+
+    trial: str
+    db: str
+    actor: str | None
+    json: bool
+
+
+def write(desk: Desk, past: str, work: Callable[[Ledger, str | None], Receipt]) -> None:
+    """Have something written, and say in which event; `past` is what is then done."""
+    who = checked_actor(desk.actor)
+    with open_ledger(desk.db) as ledger:
+        done = work(ledger, who)
+    if desk.json:
+        print_document(done._asdict())
+    else:
+        typer.echo(f"{past}: event {done.event}" if done.new else "this was so already: nothing was written")
 
 
 def read_risk(given: list[str] | None) -> float | list[float | None] | dict[str, float] | None:

@@ -32,6 +32,7 @@ from safebandit.service.rehearsing import Rehearsals
 from safebandit.service.scheduled.rounds import Rhythm, Rounds
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
+from safebandit.service.warming import Warming
 from safebandit.trials.record.database import POOL
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.standing import Standings
@@ -85,9 +86,11 @@ def create_app(
             )  # fmt: skip
             rounds = None if rhythm is None else Rounds(ledger, database, metrics, rhythm=rhythm, failed=failed)
             app.state.rehearsals = Rehearsals(app.state.long_work)
+            warming = Warming(ledger)
             try:
                 yield
             finally:
+                warming.close()
                 app.state.scribe.close()
                 if rounds is not None:
                     await asyncio.to_thread(rounds.close)
