@@ -130,6 +130,7 @@ def send_test(id: Id, db: Database = DATABASE) -> int:
 def log(
     id: Annotated[str | None, typer.Argument(help="The alert; without one, all.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many messages, the newest.")] = 100,
+    before: Annotated[str | None, typer.Option(help="Only what is older than the message of this id.")] = None,
     db: Database = DATABASE,
     json: Json = False,
 ) -> None:
@@ -137,7 +138,8 @@ def log(
     with _alerts(db) as (alerts, outbox):
         if id is not None:
             alerts.get(id)
-        found = outbox.log(None if id is None else [id], limit=limit)
+        found = outbox.log(None if id is None else [id], before=before, limit=limit + 1)
+    found, older = found[:limit], len(found) > limit
     if json:
         _print([{**each._asdict(), "body": loads(each.body)} for each in found])
         return
@@ -147,6 +149,8 @@ def log(
         message = loads(each.body)["data"]["message"]
         add(table, time_made, each.alert, message, each.state, str(each.attempts), each.said or "")
     print_plain(table)
+    if older:
+        typer.echo(f"older ones: add --before {found[-1].id}", err=True)
 
 
 def _without_target(alert: Any) -> dict[str, Any]:

@@ -48,11 +48,11 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
 
 def _line(ledger: Ledger, name: str) -> dict[str, Any]:
     """A trial in the list; it holds, or waits, where one of its strata does."""
-    from safebandit.trials.record.standing import standing
+    from safebandit.trials.record.standing import Standings
 
     state = ledger.state(name)
     with ledger.reading() as connection:
-        stand = standing(connection, name, vars(state)) if state.status == "open" else []
+        stand = Standings(ledger).now(connection, name, state.number, vars(state)) if state.status == "open" else []
     return {
         "name": state.name,
         "title": state.settings.title,

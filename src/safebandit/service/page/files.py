@@ -16,7 +16,7 @@ from safebandit.service.guards import BATCH
 from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
 from safebandit.service.page.fields import FIRST, Form
-from safebandit.service.page.rendering import PageRoute, go, render
+from safebandit.service.page.rendering import MOST_FILE_BYTES, PageRoute, go, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import status_of
 from safebandit.service.without_results import refusal_for
@@ -27,8 +27,6 @@ from safebandit.trials.events import canonical
 from safebandit.trials.record.transaction import Transaction
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=FIRST)
-# A form's field may not be longer, and what was previewed comes back as one.
-MOST_BYTES = 1_000_000
 NAMED = "the file"
 
 
@@ -70,8 +68,8 @@ def _sent(form: FormData) -> str:
     file = form.get("file")
     if not isinstance(file, UploadFile) or not file.size:
         raise TrialError("choose a file with outcomes: nothing was sent")
-    if file.size > MOST_BYTES:
-        raise TrialError(f"a file may have at most {MOST_BYTES:,} bytes, got {file.size:,}; send it in parts")
+    if file.size > MOST_FILE_BYTES:
+        raise TrialError(f"a file may have at most {MOST_FILE_BYTES:,} bytes, got {file.size:,}; send it in parts")
     return read_text(file.file.read(), NAMED)
 
 

@@ -66,7 +66,7 @@ def trials_screen(request: Request, key: Key, *, sent: Sent | None = None, statu
 
 def trials_live(request: Request, key: Key, after: str) -> Response:
     """The part of the list that changes, if it has."""
-    return _live(request, "trials_live.html", _list_context(request, key), after)
+    return live(request, "trials_live.html", _list_context(request, key), after)
 
 
 def _list_context(request: Request, key: Key) -> dict[str, Any]:
@@ -87,10 +87,11 @@ def trial_live(request: Request, key: Key, name: str, after: str) -> Response:
     if views.unchanged(ledger, name, after):
         return Response(status_code=204)
     context = _trial_context(request, key, views.head(ledger, name), fresh=False)
-    return _live(request, "trial_parts.html", context, after)
+    return live(request, "trial_parts.html", context, after)
 
 
-def _live(request: Request, template: str, context: dict[str, Any], after: str) -> Response:
+def live(request: Request, template: str, context: dict[str, Any], after: str) -> Response:
+    """The part of a page that changes, unless its mark is the one that is shown already."""
     if context["mark"] == after:
         return Response(status_code=204)
     response = render(request, template, **context)
