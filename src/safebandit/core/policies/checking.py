@@ -79,7 +79,7 @@ def read_above_0(what: str, given: Any) -> float:
     number = float(read_number(what, given, float, PolicyError))
     if not number > 0.0:
         why = ": without it the design is singular until every direction was played" if what == "ridge" else ""
-        raise PolicyError(f"{what} must be above 0{why}, got {number:g}")
+        raise PolicyError(f"{what} must be above 0{why}, got {given!r}")
     return number
 
 
@@ -87,7 +87,7 @@ def read_delta(given: Any) -> float:
     """A chance of error."""
     delta = float(read_number("delta", given, float, PolicyError))
     if not 0.0 < delta < 1.0:
-        raise PolicyError(f"delta must lie between 0 and 1, got {delta:g}")
+        raise PolicyError(f"delta must lie between 0 and 1, got {given!r}")
     return delta
 
 
