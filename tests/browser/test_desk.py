@@ -129,3 +129,21 @@ def test_local_times_stay_while_the_page_updates(visits, service):
 def test_in_utc_nothing_is_said_twice(visits, played):
     page = visits.new("auditor", "/trials/played", timezone_id="UTC")
     expect(page.locator(".local")).to_have_count(0)
+
+
+def test_the_worklist_renews_itself_and_what_was_looked_for_stays(visits, service):
+    service.create("renewed")
+    service.ledger.ask("renewed", "Zoe 1", actor="desk")
+    page = visits.new("admin", "/worklist", width=1280)
+    page.locator("#filter-unit").fill("zoe")
+    page.keyboard.press("Enter")
+    expect(page.locator("#worklist tbody tr")).to_have_count(1)
+    page.locator("#filter-unit").fill("half a wo")
+    service.ledger.ask("renewed", "Zoe 2", actor="desk")
+    service.ledger.ask("renewed", "Max 3", actor="desk")
+    expect(page.locator("#worklist tbody tr")).to_have_count(2)
+    page.get_by_role("link", name="Tell Zoe 2 of renewed").focus()
+    service.ledger.void("renewed", "Zoe 1", reason="never came", actor="desk")
+    expect(page.locator("#worklist tbody tr")).to_have_count(1)
+    expect(page.get_by_role("link", name="Tell Zoe 2 of renewed")).to_be_focused()
+    expect(page.locator("#filter-unit")).to_have_value("half a wo")

@@ -128,6 +128,29 @@ def test_who_was_signed_out_and_sends_a_file_is_led_to_sign_in_and_back(visits, 
     expect(page).to_have_url(f"{visits.service.url}/trials/played")
 
 
+def test_who_was_signed_out_and_sends_a_file_that_is_too_long_is_led_to_sign_in(visits, played):
+    """Also where no script looks at the file before: its browser must be able to show the answer."""
+    page = visits.new("operator", "/trials/played")
+    page.locator("#batch-box summary").click()
+    page.evaluate("document.getElementById('batch').noValidate = true")
+    rows = b" " * 6_000_000
+    page.locator("#batch-file").set_input_files({"name": "out.csv", "mimeType": "text/csv", "buffer": rows})
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Show what would change").click()
+    expect(page.get_by_label("Key")).to_be_visible()
+
+
+def test_a_file_that_is_too_long_is_not_sent(visits, played):
+    page = visits.new("operator", "/trials/played")
+    page.locator("#batch-box summary").click()
+    problem = "document.getElementById('batch-file').validationMessage"
+    for size, message in ((1_000_001, "at most 1,000,000 bytes, this one has 1,000,001; send it in parts"), (40, "")):
+        page.locator("#batch-file").set_input_files({"name": "o.csv", "mimeType": "text/csv", "buffer": b" " * size})
+        said = page.evaluate(problem)
+        assert said.endswith(message)
+        assert bool(said) == bool(message)
+
+
 def test_a_hold_is_red_with_its_reason(visits, held):
     page = visits.new("viewer", "/trials/held")
     banner = page.locator("#banner .banner.red")

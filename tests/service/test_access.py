@@ -83,7 +83,7 @@ PAGES = {
     ("POST", path)
     for path in (
         "/keys", "/keys/{id}/revoke", "/keys/{id}/rotate", "/people", "/people/{id}/role",
-        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/worklist", "/alerts",
+        "/people/{id}/remove", "/projects", "/sign-in", "/sign-out", "/worklist", "/worklist/live", "/alerts",
         "/alerts/{id}/test", "/alerts/{id}/remove", "/trials", "/trials/{trial}/amend",
         "/trials/{trial}/ask", "/trials/{trial}/correct", "/trials/{trial}/give-up", "/trials/{trial}/log/verify",
         "/trials/{trial}/proposals/{number}", "/trials/{trial}/rehearsal",

@@ -6,7 +6,9 @@ import pytest
 
 from safebandit.service.alerts.courier import Pace
 from safebandit.service.alerts.rules import KINDS
+from safebandit.service.page import alerting
 from safebandit.service.roles import ROLES
+from safebandit.trials.record.database import messages
 from safebandit.trials.record.projects import make_project
 from servers.service import ask_again_until
 
@@ -17,6 +19,7 @@ from .test_projects import sign_in
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
 QUICK = Pace(look_seconds=0.02, waits_seconds=0.02, attempt_seconds=5.0, first_seconds=0.02, longest_seconds=0.1)
+BODY = '{"data":{"message":"number %d","event":0}}'
 HOOK = {"channel": "webhook", "target": "https://hooks.example/a-secret-path"}
 
 
@@ -88,6 +91,51 @@ def test_a_message_that_nobody_takes_says_so(two):
     send(two, f"/alerts/{alert['id']}/remove")
     assert "given up" in page(two).text
     assert "the alert was removed" in page(two).text
+
+
+def test_older_messages_are_behind_the_newest_on_the_page_over_http_and_in_the_shell(two, command, monkeypatch):
+    """Some of one moment: none is left out or told twice where a page ends among them."""
+    monkeypatch.setattr(alerting, "MOST_MESSAGES", 3)
+    made = two.post("/v1/alerts", {**HOOK, "project": "ada"}, role="ada admin").json()["id"]
+    rows = [
+        {
+            "id": f"msg_{number:032x}", "alert": made, "trial": None, "kind": "test", "body": BODY % number,
+            "made": 1000.0 + number // 4, "due": 0.0, "attempts": 1, "state": "sent", "said": "taken", "done": 1000.0,
+        }
+        for number in range(8)
+    ]  # fmt: skip
+    with two.app.state.ledger.engine.begin() as connection:
+        connection.execute(messages.insert(), rows)
+    order = [4, 5, 6, 7, 0, 1, 2, 3]
+
+    def listed(**query):
+        answer = two.get("/v1/alert-messages", role="ada admin", params={"alert": made, "limit": 3, **query})
+        return [each["id"] for each in answer.json()]
+
+    first = listed()
+    second = listed(before=first[-1])
+    third = listed(before=second[-1])
+    assert [int(each[4:], 16) for each in (*first, *second, *third)] == order
+    assert listed(before=third[-1]) == []
+    path, shown = "/alerts", []
+    while path:
+        text = page(two, path, "ada admin").text
+        shown += re.findall(r"number (\d)", text)
+        following = re.search(r'rel="next" href="([^"#]*)', text)
+        path = following and following[1].replace("&amp;", "&")
+    assert shown == [str(number) for number in order]
+    # Of others' messages nobody learns that they are there.
+    for role, of in (("bea admin", first[0]), ("ada admin", f"msg_{99:032x}")):
+        assert two.get("/v1/alert-messages", role=role, params={"before": of}).status_code == 404
+        assert page(two, f"/alerts?before={of}", role).status_code == 404
+    assert two.get("/v1/alert-messages", params={"before": "msg_1"}).status_code == 422
+    database = str(two.app.state.ledger.engine.url.database)
+    newest = command("alert", "log", made, "--limit", "3", "--db", database)
+    assert newest.err.splitlines()[-1] == f"older ones: add --before {first[-1]}"
+    rest = command("alert", "log", made, "--before", first[-1], "--db", database)
+    assert re.findall(r"number (\d)", newest.out + rest.out) == [str(number) for number in order]
+    assert "older ones" not in rest.err
+    assert "there is no message 'msg_1'" in command("alert", "log", "--before", "msg_1", "--db", database).err
 
 
 WRONG = [

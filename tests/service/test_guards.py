@@ -337,6 +337,56 @@ def test_metrics_say_which_strata_hold_and_which_wait(tmp_path):
     assert sample(paused, "safebandit_holding", trial="plain") == 0
 
 
+def test_a_hold_is_told_as_long_as_it_lasts_whatever_is_told_meanwhile(tmp_path):
+    """Of the whole of a trial and of one stratum: an outcome that opens no gate leaves it, one that opens a gate ends
+    it, whether anybody asks or not.
+    """
+    sites = {"site": ["a", "b"]}
+    with serving(tmp_path / "trials.db") as service:
+        ledger = service.app.state.ledger
+
+        def told(trial, stratum=""):
+            text = service.get("/metrics").text
+            (line,) = (each for each in service.get("/v1/trials").json() if each["name"] == trial)
+            assert line["holding_in"] == ([stratum] if stratum and line["holding"] else [])
+            held = sample(text, "safebandit_holding", trial=trial, stratum=stratum)
+            assert held == line["holding"]
+            assert sample(text, "safebandit_waiting", trial=trial, stratum=stratum) == line["waiting"]
+            return held
+
+        def tell(trial, unit, risk):
+            ledger.tell(trial, unit, reward=1, risk=risk, actor="Ada")
+
+        for trial, stratum, of in (("whole", None, ""), ("parts", {"site": "a"}, "site=a")):
+            strata = {"strata": sites} if stratum else {}
+            made = Settings.read(["only"], 0.3, policy="docb", pending_cap=9, seed=1, **strata)
+            ledger.create(trial, made, actor="Ada")
+            for unit in range(8):
+                ledger.ask(trial, str(unit), stratum=stratum, actor="Ada")
+            if stratum:
+                ledger.ask(trial, "elsewhere", stratum={"site": "b"}, actor="Ada")
+            for unit in range(5):
+                tell(trial, str(unit), 1)
+            # Nobody was refused an arm yet.
+            assert told(trial, of) == 0
+            assert ledger.ask(trial, "late", stratum=stratum, actor="Ada").arm is None
+            assert told(trial, of) == 1
+            tell(trial, "5", 1)
+            assert told(trial, of) == 1
+            if stratum:
+                tell(trial, "elsewhere", 0)
+                assert told(trial, of) == 1
+                ledger.ask(trial, "another", stratum={"site": "b"}, actor="Ada")
+                assert told(trial, of) == 1
+            ledger.correct(trial, "0", risk=0, reason="misread", actor="Ada")
+            assert told(trial, of) == 1
+            for unit in range(1, 5):
+                ledger.correct(trial, str(unit), risk=0, reason="misread", actor="Ada")
+            assert told(trial, of) == 0
+            assert ledger.ask(trial, "late", stratum=stratum, actor="Ada").arm is not None
+            assert told(trial, of) == 0
+
+
 def test_metrics_show_writes_that_wait(served, trial):
     release = threading.Event()
     scribe = served.app.state.scribe

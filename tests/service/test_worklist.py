@@ -142,6 +142,33 @@ def test_the_page_is_paged_and_filtered_and_no_address_has_an_id(desks, monkeypa
     assert "None: nothing is waited for" in post(unit="nobody").text
 
 
+def test_the_part_that_changes_is_asked_for_with_what_the_page_shows(desks):
+    cookie = sign_in(desks, "bea admin")
+
+    def live(mark, **shown):
+        return desks.http.post("/worklist/live", data={"after": mark, **shown}, headers={**OURS, **cookie})
+
+    page = desks.http.post("/worklist", data={"unit": "of b"}, headers={**OURS, **cookie}).text
+    mark = re.search(r'id="live" data-live="/worklist/live" data-mark="([^"]*)"', page)[1]
+    shown = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+    assert shown == {"trial": "", "unit": "of b", "place": ""}
+    assert live(mark, **shown).status_code == 204
+    # What is written in another project changes nothing here; what is told here goes from the list.
+    desks.post("/v1/trials/ada:knee/units", {"unit": "for ada"}, role="ada admin")
+    assert live(mark, **shown).status_code == 204
+    desks.post("/v1/trials/bea:knee/units", {"unit": "of bea"}, role="bea admin")
+    new = live(mark, **shown)
+    assert new.headers["x-mark"] != mark
+    assert re.findall(r'<th scope="row"><span class="cut" title="([^"]*)"', new.text) == ["of both", "of bea"]
+    desks.post("/v1/trials/bea:knee/voided", {"unit": "of bea", "reason": "a test"}, role="bea admin")
+    desks.post("/v1/trials/ada:knee/voided", {"unit": "for ada", "reason": "a test"}, role="ada admin")
+    last = live(new.headers["x-mark"], **shown)
+    assert "of both" in last.text
+    assert "Tell of bea of" not in last.text
+    assert desks.http.post("/worklist/live", data=shown, headers=OURS).status_code == 401
+    assert live(mark, place="x").status_code == 422
+
+
 @pytest.mark.parametrize(("field", "value"), [("after", "x"), ("after", "a\0"), ("unit", "a\0"), ("trial", "\0")])
 def test_what_cannot_be_read_is_refused(desks, field, value):
     form = {"unit": "a", field: value}

@@ -1,22 +1,21 @@
-"""What the commands of live trials share: the database, who acts, how outcomes are read, how answers are shown."""
+"""What the commands of live trials share: the database, who acts, and how what is told of a unit is read."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from safebandit.cli.extras import live_packages
+from safebandit.cli.output import print_document
 from safebandit.errors import TrialError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from safebandit.trials.answers import Receipt
     from safebandit.trials.events import Event
     from safebandit.trials.record.ledger import Ledger
 
@@ -30,7 +29,6 @@ Database = Annotated[
     ),
 ]
 Actor = Annotated[str | None, typer.Option(help="Who acts, as the log will say.  [default: your user name]")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 Name = Annotated[str, typer.Argument(help="The trial.")]
 OneStratum = Annotated[
     list[str] | None,
@@ -58,6 +56,26 @@ def checked_actor(actor: str | None) -> str | None:
     with live_packages("trial"):
         from safebandit.trials.texts import check_text
     return None if actor is None else check_text("actor", actor)
+
+
+class Desk(NamedTuple):
+    """Where a command writes: the trial, its database, who acts, and whether the answer is JSON."""
+
+    trial: str
+    db: str
+    actor: str | None
+    json: bool
+
+
+def write(desk: Desk, past: str, work: Callable[[Ledger, str | None], Receipt]) -> None:
+    """Have something written, and say in which event; `past` is what is then done."""
+    who = checked_actor(desk.actor)
+    with open_ledger(desk.db) as ledger:
+        done = work(ledger, who)
+    if desk.json:
+        print_document(done._asdict())
+    else:
+        typer.echo(f"{past}: event {done.event}" if done.new else "this was so already: nothing was written")
 
 
 def read_risk(given: list[str] | None) -> float | list[float | None] | dict[str, float] | None:
@@ -174,65 +192,6 @@ def read_design_flag(given: str, arms: bool = False) -> Any:
     if arms:
         raise TrialError(f"--arms is for a design by name; {path.name} has its arms: leave --arms out")
     return read_design_file(path).design
-
-
-@contextlib.contextmanager
-def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr where it is a terminal, else nothing."""
-    from rich.progress import Progress
-
-    from safebandit.cli.show import console
-
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield lambda *_: None
-        return
-    with Progress(console=screen, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def tell(done: int, total: int) -> None:
-            # The bar costs more than an event; a hundred steps are enough for the eye.
-            if done == total or done % max(1, total // 100) == 0:
-                bar.update(task, completed=done, total=total)
-
-        yield tell
-
-
-def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
-    """A table without lines, with these headings; its rows are added by `add`."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        justify: Any = "right" if heading in right else "left"
-        table.add_column(heading, justify=justify, overflow="fold")
-    return table
-
-
-def add(table: Table, *cells: str) -> None:
-    """Add a row of texts."""
-    table.add_row(*cells)
-
-
-def figure(value: Any) -> str:
-    """A number as people read it; a dash for what does not exist."""
-    if value is None or isinstance(value, str):
-        return value or "-"
-    return "-" if math.isnan(value) else f"{value:.4g}"
-
-
-def print_plain(what: Any, *, style: str | None = None) -> None:
-    """A line or a table on stdout."""
-    from safebandit.cli.show import console
-
-    console().print(what, style=style, soft_wrap=isinstance(what, str))
-
-
-def print_document(document: dict[str, Any]) -> None:
-    """One JSON document on stdout."""
-    from safebandit.cli.show import print_json
-
-    print_json([document])
 
 
 def read_events(ledger: Ledger, name: str, *, after: int = 0, kind: str | None = None) -> Iterator[Event]:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli.live import NO_ARM, checked_actor, open_ledger, print_document
+from safebandit.cli.live import NO_ARM, Desk, checked_actor, open_ledger
+from safebandit.cli.output import print_document
 from safebandit.errors import TrialError
 
 # The status of a command of which a part was refused.
@@ -23,23 +24,26 @@ Each = Annotated[
 Preview = Annotated[bool, typer.Option("--preview", help="Say what would change, and write nothing; with --file.")]
 
 
-def one_of(unit: str | None, file: Path | None) -> None:
-    """Refuse neither a unit nor a file, and both."""
-    if (unit is None) == (file is None):
-        got = "neither" if unit is None else "both"
-        raise TrialError(f"give one unit, or a table of many with --file, got {got}")
+def one_of(unit: str | None, file: Path | None) -> str | Path:
+    """The unit or the file; neither is refused, and both."""
+    if unit is not None and file is None:
+        return unit
+    if file is not None and unit is None:
+        return file
+    got = "neither" if unit is None else "both"
+    raise TrialError(f"give one unit, or a table of many with --file, got {got}")
 
 
-def ask_file(name: str, file: Path, *, each: bool, db: str, actor: str | None, json: bool) -> int:
+def ask_file(desk: Desk, file: Path, *, each: bool) -> int:
     """Give every unit of a file its arm; a table of unit, arm and why on stdout."""
     from safebandit.trials.batch_files import read_askings, read_text
 
-    who = checked_actor(actor)
-    with open_ledger(db) as ledger:
-        asked = read_askings(read_text(file, str(file)), ledger.state(name).settings, str(file))
-        answers = ledger.batch(name, "ask", asked, whole=not each, actor=who)
+    who = checked_actor(desk.actor)
+    with open_ledger(desk.db) as ledger:
+        asked = read_askings(read_text(file, str(file)), ledger.state(desk.trial).settings, str(file))
+        answers = ledger.batch(desk.trial, "ask", asked, whole=not each, actor=who)
     refused, given = _split(answers)
-    if json:
+    if desk.json:
         listed = [{"number": number, **answer._asdict(), "held": answer.held} for number, answer in given]
         print_document({"answers": listed, "refused": refused})
     else:
@@ -54,31 +58,20 @@ def ask_file(name: str, file: Path, *, each: bool, db: str, actor: str | None, j
 DONE = {"tell": "told", "correct": "corrected", "give_up": "given up", "void": "voided"}
 
 
-def change_file(
-    name: str,
-    kind: str,
-    file: Path,
-    *,
-    reason: str = "",
-    each: bool,
-    preview: bool,
-    db: str,
-    actor: str | None,
-    json: bool,
-) -> int:
+def change_file(desk: Desk, kind: str, file: Path, *, reason: str, each: bool, preview: bool) -> int:
     """Tell, correct, give up or void every unit of a file; or only say what would change."""
     from safebandit.trials.batch_files import read_outcomes, read_text, read_units
 
-    who = checked_actor(actor)
-    with open_ledger(db) as ledger:
-        text, settings, named = read_text(file, str(file)), ledger.state(name).settings, str(file)
+    who = checked_actor(desk.actor)
+    with open_ledger(desk.db) as ledger:
+        text, settings, named = read_text(file, str(file)), ledger.state(desk.trial).settings, str(file)
         rows = read_outcomes(text, settings, named) if kind in ("tell", "correct") else read_units(text, named)
         wanted = [{**row, "reason": reason} for row in rows] if kind != "tell" else rows
         # Of a preview every refusal is told, not the first.
-        answers = ledger.batch(name, kind, wanted, whole=not (each or preview), write=not preview, actor=who)
+        answers = ledger.batch(desk.trial, kind, wanted, whole=not (each or preview), write=not preview, actor=who)
     refused, taken = _split(answers)
     new = sum(answer.new for _, answer in taken)
-    if json:
+    if desk.json:
         document = {"new": new, "known": len(taken) - new, "refused": refused, "written": not preview}
         print_document(document)
     else:

@@ -6,20 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli.live import (
-    DATABASE,
-    Actor,
-    Database,
-    Json,
-    Name,
-    Reason,
-    add,
-    checked_actor,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-)
+from safebandit.cli.live import DATABASE, Actor, Database, Desk, Name, Reason, open_ledger, write
+from safebandit.cli.output import Json, plain_table, print_document, print_plain
 
 Propose = Annotated[
     bool, typer.Option("--propose", help="Propose it, for a second person to approve (`trial approve`).")
@@ -36,7 +24,7 @@ def unseal(
     json: Json = False,
 ) -> None:
     """Propose to show before the end what is concealed until then, for a second person to approve."""
-    propose(db, actor, json, name, "unseal", what=what, reason=reason)
+    propose_to("unseal", Desk(name, db, actor, json), what=what, reason=reason)
 
 
 def proposals(name: Name, db: Database = DATABASE, json: Json = False) -> None:
@@ -46,39 +34,36 @@ def proposals(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     if json:
         print_document({"trial": name, "proposals": [{"proposal": int(n), **each} for n, each in found.items()]})
         return
-    table = plain_table(["proposal", "to", "by", "until", "what"], right=("proposal",))
+    table = plain_table("proposal", "to", "by", "until", "what", right=("proposal",))
     for number, each in found.items():
         gives = each["gives"]
         outcome = f": {gives['outcome']}" if "outcome" in gives else ""
         what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')}{outcome}"
-        add(
-            table,
-            number,
-            each["request"].replace("_", " "),
-            each["person"],
-            each["expires"][:19],
-            f"{what} ({gives['reason']})",
-        )
+        request = each["request"].replace("_", " ")
+        table.add_row(number, request, each["person"], each["expires"][:19], f"{what} ({gives['reason']})")
     print_plain(table)
 
 
 def approve(name: Name, number: Number, db: Database = DATABASE, actor: Actor = None, json: Json = False) -> None:
     """Do what another user proposed, exactly that; refused where it would now do something else."""
-    _write(db, actor, json, "done", lambda ledger, who: ledger.approve(name, number, person=user(), actor=who))
+    desk = Desk(name, db, actor, json)
+    write(desk, "done", lambda ledger, who: ledger.approve(name, number, person=user(), actor=who))
 
 
 def decline(
     name: Name, number: Number, reason: Reason, db: Database = DATABASE, actor: Actor = None, json: Json = False
 ) -> None:
     """Decline a proposal, or withdraw one's own."""
-    said = {"reason": reason, "person": user()}
-    _write(db, actor, json, "declined", lambda ledger, who: ledger.refuse(name, number, **said, actor=who))
+    said, desk = {"reason": reason, "person": user()}, Desk(name, db, actor, json)
+    write(desk, "declined", lambda ledger, who: ledger.refuse(name, number, **said, actor=who))
 
 
-def propose(db: str, actor: str | None, json: bool, name: str, request: str, **said: Any) -> None:
+def propose_to(request: str, desk: Desk, **said: Any) -> None:
     """Have something proposed by the user who runs this."""
-    work = lambda ledger, who: ledger.propose(name, request, person=user(), actor=who, **said)  # noqa: E731
-    _write(db, actor, json, "proposed", work)
+    write(
+        desk, "proposed",
+        lambda ledger, who: ledger.propose(desk.trial, request, person=user(), actor=who, **said),
+    )  # fmt: skip
 
 
 def user() -> str:
@@ -86,13 +71,3 @@ def user() -> str:
     from safebandit.trials.record.ledger import local_actor
 
     return f"user {local_actor()}"
-
-
-def _write(db: str, actor: str | None, json: bool, past: str, work: Any) -> None:
-    who = checked_actor(actor)
-    with open_ledger(db) as ledger:
-        done = work(ledger, who)
-    if json:
-        print_document(done._asdict())
-    else:
-        typer.echo(f"{past}: event {done.event}")

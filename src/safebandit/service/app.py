@@ -32,8 +32,10 @@ from safebandit.service.rehearsing import Rehearsals
 from safebandit.service.scheduled.rounds import Rhythm, Rounds
 from safebandit.service.scribe import Scribe
 from safebandit.service.verifying import Verifications
+from safebandit.service.warming import Warming
 from safebandit.trials.record.database import POOL
 from safebandit.trials.record.ledger import Ledger
+from safebandit.trials.record.standing import Standings
 from safebandit.trials.replay import Verification
 from safebandit.version import __version__
 
@@ -68,6 +70,7 @@ def create_app(
             app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
+            app.state.standings = Standings(ledger)
             app.state.readiness = probes.Readiness(ledger)
             # Recomputing a trial takes a processor: one at a time, so that asks and tells go on beside it.
             app.state.long_work = asyncio.Semaphore(1)
@@ -83,9 +86,11 @@ def create_app(
             )  # fmt: skip
             rounds = None if rhythm is None else Rounds(ledger, database, metrics, rhythm=rhythm, failed=failed)
             app.state.rehearsals = Rehearsals(app.state.long_work)
+            warming = Warming(ledger)
             try:
                 yield
             finally:
+                warming.close()
                 app.state.scribe.close()
                 if rounds is not None:
                     await asyncio.to_thread(rounds.close)

@@ -122,9 +122,13 @@ class Client:
         """Have an alert send a test; `messages` says what became of it."""
         return dict(self._connection.post(f"/v1/alerts/{quote(id, safe='')}/test", {}))
 
-    def messages(self, *, alert: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
-        """What alerts sent, have to send or gave up, newest first."""
-        return list(self._connection.get("/v1/alert-messages", {"limit": limit, **({"alert": alert} if alert else {})}))
+    def messages(
+        self, *, alert: str | None = None, before: str | None = None, limit: int = 100
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """What alerts sent, have to send or gave up, newest first; older ones `before` the id of the last of these."""
+        said = {"limit": limit, "alert": alert, "before": before}
+        found = self._connection.get("/v1/alert-messages", {name: each for name, each in said.items() if each})
+        return list(found)
 
     def create(
         self,

@@ -22,6 +22,9 @@ BODY_BYTES = 64 * 1024
 # What the paths of batches end with, and how long those may be: 5,000 outcomes with long ids.
 BATCH = "/batch"
 BATCH_BYTES = 2 * 1024 * 1024
+# So much of a file that is not taken is passed over, for its browser to show why: it shows an answer to a whole request
+# only.
+PASSED_OVER_BYTES = 32 * 1024 * 1024
 # Where the key's id is noted for the log.
 KEY_ID = "safebandit.key"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -86,14 +89,14 @@ class BodyLimit:
             await answer_to(refusal)(scope, receive, send)
             return
         # A connection that is closed while a file is still being sent is an error to a browser, whatever was answered.
-        await _pass_over(receive)
+        await _pass_over(receive, PASSED_OVER_BYTES if scope["path"].endswith(BATCH) else BATCH_BYTES)
         await self._page(scope, refusal)(scope, receive, send)
 
 
-async def _pass_over(receive: Receive) -> None:
-    """Receive a body and keep nothing of it; one that is longer than any that is taken is broken off."""
+async def _pass_over(receive: Receive, most: int) -> None:
+    """Receive a body and keep nothing of it; one that is far longer than any that is taken is broken off."""
     received, more = 0, True
-    while more and received < BATCH_BYTES:
+    while more and received < most:
         message = await receive()
         received += len(message.get("body", b""))
         more = message.get("more_body", False)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from safebandit.service.guards import BATCH, BATCH_BYTES, BODY_BYTES
+from safebandit.service.guards import BATCH, BATCH_BYTES, BODY_BYTES, PASSED_OVER_BYTES
 from safebandit.service.logs import log
 from safebandit.service.metrics import Metrics
 
@@ -95,7 +95,10 @@ class _Limited(HttpToolsProtocol):
 
     @property
     def _most_raw(self) -> int:
-        return RAW_BATCH_BYTES if self.url.partition(b"?")[0].endswith(BATCH.encode()) else RAW_BODY_BYTES
+        path = self.url.partition(b"?")[0]
+        if not path.endswith(BATCH.encode()):
+            return RAW_BODY_BYTES
+        return RAW_BATCH_BYTES if path.startswith(b"/v1/") else PASSED_OVER_BYTES
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

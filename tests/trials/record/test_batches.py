@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+import sqlalchemy as sa
 
 from safebandit.errors import BatchError, ConflictError, TrialError
 from safebandit.trials import batches
@@ -127,9 +128,24 @@ def test_the_same_batch_twice_at_once_is_written_once(database):
 
 def test_a_batch_that_takes_too_long_is_given_up(knee, monkeypatch):
     monkeypatch.setattr(batches, "LONGEST_SECONDS", -1.0)
-    with refused("a batch may take -1 s, in which others wait, and this one did 0 of 12 requests", BatchError):
+    # The first request, for which formulas may be compiled, is not counted.
+    with refused("a batch may take -1 s, in which others wait, and this one did 1 of 12 requests", BatchError):
         knee.batch("knee", "ask", [{"id": unit} for unit in UNITS])
     assert bodies(knee) == []
+
+
+def test_what_a_batch_is_about_is_read_at_once(knee):
+    statements = []
+    sa.event.listen(knee.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+
+    def count(kind, requests):
+        statements.clear()
+        knee.batch("knee", kind, requests)
+        return len(statements)
+
+    more = [f"q {i}" for i in range(60)]
+    assert count("ask", [{"id": unit} for unit in more]) == count("ask", [{"id": unit} for unit in UNITS])
+    assert count("tell", outcomes(more)) == count("tell", outcomes())
 
 
 CORRECTED = [{"id": unit, "reward": 0.1 * i, "reason": "typed"} for i, unit in enumerate(UNITS[1:8], 1)]

@@ -2,7 +2,8 @@
 
 The files hold what the code of each version wrote: two trials with a correction, a unit that was given up and an
 amendment, one that is closed, and two keys; since 0.6.0 one of a project, with strata, eligible arms and an amendment
-that two people made, a person and an alert.
+that two people made, a person and an alert; since 0.7.0 many corrections and voids at once, and a trial after whose end
+two people corrected, voided and gave up units.
 """
 
 import gzip
@@ -25,7 +26,15 @@ from .helpers import refused
 
 FIRST = Path(__file__).parents[1] / "version_0_1_0" / "trials.db"
 WRITTEN = Path(__file__).parent / "versions"
-VERSIONS = {"0.1.0": "0001", "0.2.0": "0002", "0.3.0": "0004", "0.4.0": "0004", "0.5.0": "0005", "0.6.0": "0008"}
+VERSIONS = {
+    "0.1.0": "0001",
+    "0.2.0": "0002",
+    "0.3.0": "0004",
+    "0.4.0": "0004",
+    "0.5.0": "0005",
+    "0.6.0": "0008",
+    "0.7.0": "0009",
+}
 
 
 def as_file(version, path):
@@ -72,8 +81,9 @@ def test_a_database_of_every_version_is_migrated_and_goes_on(tmp_path, request, 
     if kind == "postgresql":
         address = request.getfixturevalue("postgres").new_database()
         there = into_postgres(there, address, revision)
-    with refused(f"the database has version {revision}, this safebandit needs {REVISION}", RecordError):
-        Ledger(there)
+    if revision != REVISION:
+        with refused(f"the database has version {revision}, this safebandit needs {REVISION}", RecordError):
+            Ledger(there)
     assert migrate(there) == (revision, REVISION)
     with Ledger(there) as ledger:
         names = ledger.names()

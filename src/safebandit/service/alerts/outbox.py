@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from safebandit.errors import NotFoundError
 from safebandit.service.alerts.rules import Alert
 from safebandit.service.alerts.words import Happened, describe
 from safebandit.service.refusals import sendable
@@ -23,6 +24,7 @@ SAID_LENGTH = 300
 BEGUN = "is being sent"
 # Of what was sent or given up, so many messages are kept at least.
 MOST_KEPT = 100_000
+MESSAGE_ID = "^msg_[0-9a-f]{32}$"
 
 
 class Message(NamedTuple):
@@ -84,6 +86,15 @@ def _newest(connection: sa.Connection, alert: Alert, happened: Happened) -> Any:
     return connection.execute(
         sa.select(messages).where(*same).order_by(messages.c.made.desc()).limit(1)
     ).one_or_none()  # fmt: skip
+
+
+def _older(connection: sa.Connection, before: str, of: Sequence[str] | None) -> sa.ColumnElement[bool]:
+    """A condition: a message is listed behind this one, which must be of these alerts itself."""
+    same = sa.select(messages.c.made).where(messages.c.id == before)
+    made = connection.scalar(same if of is None else same.where(messages.c.alert.in_(list(of))))
+    if made is None:
+        raise NotFoundError(f"there is no message {before[:40]!r} here; leave it out to begin with the newest")
+    return sa.or_(messages.c.made < made, sa.and_(messages.c.made == made, messages.c.id > before))
 
 
 class Outbox:
@@ -150,9 +161,11 @@ class Outbox:
                 connection.execute(messages.delete().where(messages.c.state != "waiting", messages.c.made <= oldest))
 
     def log(
-        self, of: Sequence[str] | None = None, *, trial: str | None = None, limit: int = 100
+        self, of: Sequence[str] | None = None, *, trial: str | None = None, before: str | None = None, limit: int = 100
     ) -> list[Message]:  # fmt: skip
-        """What was sent, waits or was given up, newest first: of these alerts and this trial, or of all."""
+        """What was sent, waits or was given up, newest first: of these alerts and this trial, or of all; with `before`
+        those that come after the message of this id in that order.
+        """
         wanted = sa.select(messages).order_by(messages.c.made.desc(), messages.c.id).limit(limit)
         wanted = wanted if of is None else wanted.where(messages.c.alert.in_(list(of)))
         # A test of an alert about a whole project is of no trial.
@@ -160,6 +173,7 @@ class Outbox:
             wanted if trial is None else wanted.where(sa.or_(messages.c.trial == trial, messages.c.trial.is_(None)))
         )
         with database_errors(), self._engine.connect().execution_options(reading=True) as connection:
+            wanted = wanted if before is None else wanted.where(_older(connection, before, of))
             return [Message(*row) for row in connection.execute(wanted)]
 
     def get(self, id: str) -> Message:

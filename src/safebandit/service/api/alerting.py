@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 
 from safebandit.service.access import AlertKeeper
 from safebandit.service.alerts.keeping import kept_alert, kept_alerts, make_alert, order_test, words_of
-from safebandit.service.alerts.outbox import Message
+from safebandit.service.alerts.outbox import MESSAGE_ID, Message
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import Limit
@@ -16,6 +16,9 @@ from safebandit.service.api.schemas import Limit
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["alerts"], route_class=StrictRoute)
 AlertInPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
 OfAlert = Annotated[str | None, Query(pattern="^[0-9a-f]{16}$", description="Only what this alert has to send.")]
+BeforeMessage = Annotated[
+    str | None, Query(pattern=MESSAGE_ID, description="Only messages that are listed behind the one of this id.")
+]
 
 
 @router.get("/alerts")
@@ -34,11 +37,11 @@ def create_alert(body: schemas.NewAlert, request: Request, keeper: AlertKeeper) 
 
 @router.get("/alert-messages")
 def list_messages(
-    request: Request, keeper: AlertKeeper, alert: OfAlert = None, limit: Limit = 100
+    request: Request, keeper: AlertKeeper, alert: OfAlert = None, before: BeforeMessage = None, limit: Limit = 100
 ) -> list[answers.MessageAnswer]:  # fmt: skip
-    """What was sent, waits to be sent or was given up, newest first."""
+    """What was sent, waits to be sent or was given up, newest first; with `before` those that are older."""
     wanted = list(kept_alerts(request, keeper)) if alert is None else [kept_alert(request, keeper, alert).id]
-    return [_shown(each) for each in request.app.state.outbox.log(wanted, limit=limit)]
+    return [_shown(each) for each in request.app.state.outbox.log(wanted, before=before, limit=limit)]
 
 
 @router.delete("/alerts/{id}")

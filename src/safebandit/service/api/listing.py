@@ -1,9 +1,10 @@
-"""Trials and units in lists, read from their rows: no trial's memory is built for it."""
+"""Trials and units in lists, read from their rows: a trial's memory is built only where that says too little."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -11,26 +12,27 @@ from safebandit.service.api.answers import PendingUnit, ProposalAnswer, TrialLin
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.projects import in_projects
-from safebandit.trials.record.standing import standing
+from safebandit.trials.record.standing import Standings
 from safebandit.trials.record.store import as_written, trial_row
 from safebandit.trials.second_person import is_told
 from safebandit.trials.settings import Settings
 from safebandit.trials.strata import read_factors, stratum_names
 
 
-def all_trials(ledger: Ledger, projects: Collection[str]) -> list[TrialLine]:
+def all_trials(ledger: Ledger, standings: Standings, projects: Collection[str]) -> list[TrialLine]:
     """Every trial of these projects, in the order of names."""
-    wanted = sa.select(trials.c.name, trials.c.status, trials.c.state).order_by(trials.c.name)
+    wanted = sa.select(trials.c.name, trials.c.number, trials.c.status, trials.c.state).order_by(trials.c.name)
     wanted = wanted.where(in_projects(trials.c.name, projects))
     with ledger.reading() as connection:
-        return [_line(connection, *row) for row in connection.execute(wanted).all()]
+        return [_line(connection, standings, row) for row in connection.execute(wanted).all()]
 
 
-def _line(connection: sa.Connection, name: str, status: str, text: str) -> TrialLine:
+def _line(connection: sa.Connection, standings: Standings, row: Any) -> TrialLine:
+    name, number, status, text = row
     with as_written(f'the state of trial "{name}"'):
         state = json.loads(text)
         settings = state["settings"]
-        stand = standing(connection, name, state) if status == "open" else []
+        stand = standings.now(connection, name, number, state) if status == "open" else []
         return TrialLine(
             name=name,
             title=settings["title"],

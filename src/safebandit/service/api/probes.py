@@ -72,6 +72,6 @@ async def readiness(request: Request) -> Health:
 def metrics(request: Request, key: Reader) -> Response:
     """Numbers for Prometheus, of all workers together, and of the trials whose sums the key may read."""
     state = request.app.state
-    trials = listing.all_trials(state.ledger, key.where("read"))
+    trials = listing.all_trials(state.ledger, state.standings, key.where("read"))
     text = state.metrics.text(trials, unsent=state.outbox.waiting())
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

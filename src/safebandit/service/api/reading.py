@@ -35,7 +35,8 @@ _MEDIA = {
 @router.get("/trials")
 def list_trials(request: Request, key: Lister) -> list[answers.TrialLine]:
     """Every trial that the key may see: its name, its status and how many units it has."""
-    return listing.all_trials(request.app.state.ledger, key.where("list"))
+    state = request.app.state
+    return listing.all_trials(state.ledger, state.standings, key.where("list"))
 
 
 @router.get("/trials/{trial}")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.errors import RecordError, SafebanditError
@@ -16,8 +16,8 @@ from safebandit.service.alerts.outbox import Message
 from safebandit.service.alerts.rules import CHANNELS, KINDS, QUIET_SECONDS
 from safebandit.service.keys import Key
 from safebandit.service.page import views
-from safebandit.service.page.forms import Form, number, text
-from safebandit.service.page.rendering import PageRoute, go, read_form, render
+from safebandit.service.page.fields import FIRST, Form, number, text
+from safebandit.service.page.rendering import PageRoute, go, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import status_of
 from safebandit.service.roles import ROLES
@@ -25,15 +25,15 @@ from safebandit.trials.events import as_text
 from safebandit.trials.texts import check_name
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-# Where a form comes from is asked first, before who sent it.
-FIRST = [Depends(read_form)]
 MOST_MESSAGES = 50
 
 
 @router.get("/alerts")
-def alerts_page(request: Request, key: AlertKeeper, trial: str = "") -> Response:
-    """Alerts of the projects that the caller is an admin of, or those about one trial."""
-    return _screen(request, key, trial, Sent())
+def alerts_page(request: Request, key: AlertKeeper, trial: str = "", before: str = "") -> Response:
+    """Alerts of the projects that the caller is an admin of, or those about one trial; `before` is the message behind
+    which what was sent is shown.
+    """
+    return _screen(request, key, trial, Sent(), before=before)
 
 
 @router.post("/alerts", dependencies=FIRST)
@@ -85,18 +85,28 @@ def _back(form: FormData, part: str = "") -> Response:
 
 
 def _screen(
-    request: Request, key: Key, trial: str, sent: Sent, status: int = 200, *, secret: str | None = None
+    request: Request,
+    key: Key,
+    trial: str,
+    sent: Sent,
+    status: int = 200,
+    *,
+    secret: str | None = None,
+    before: str = "",
 ) -> Response:
     """What the caller keeps, or the part of it that is about a trial; `secret` is that of one that was made now."""
     if trial:
         in_trial(key, check_name(trial), "alerts")
         views.head(request.app.state.ledger, trial)
     known = {each.id: each for each in kept_alerts(request, key).values() if not trial or each.covers(trial)}
-    log = request.app.state.outbox.log(list(known), trial=trial or None, limit=MOST_MESSAGES)
+    log = request.app.state.outbox.log(
+        list(known), trial=trial or None, before=before or None, limit=MOST_MESSAGES + 1
+    )  # fmt: skip
+    older = log[MOST_MESSAGES - 1].id if len(log) > MOST_MESSAGES else ""
     return render(
         request, "alerts.html", status, key=key, trial=trial, alerts=list(known.values()), known=known,
-        messages=[(each, words_of(each), _when(each)) for each in log], sent=sent, secret=secret, roles=ROLES,
-        kinds=KINDS, most=MOST_MESSAGES, channels=CHANNELS, usual_quiet=QUIET_SECONDS,
+        messages=[(each, words_of(each), _when(each)) for each in log[:MOST_MESSAGES]], sent=sent, secret=secret,
+        roles=ROLES, kinds=KINDS, before=before, older=older, channels=CHANNELS, usual_quiet=QUIET_SECONDS,
         projects=sorted(key.where("alerts")),
     )  # fmt: skip
 

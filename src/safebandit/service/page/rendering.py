@@ -32,6 +32,8 @@ _log = logging.getLogger("safebandit.service")
 FOLDER = Path(__file__).parent
 # More fields than a form of 1,000 arms has.
 MOST_FIELDS = 1100
+# Of a file: a form's field may not be longer, and what was previewed comes back as one.
+MOST_FILE_BYTES = 1_000_000
 
 
 def age(time: str) -> str:
@@ -73,7 +75,7 @@ _environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.globals |= {"package_version": __version__}
+_environment.globals |= {"package_version": __version__, "most_bytes": MOST_FILE_BYTES}
 _environment.filters |= {
     "age": age,
     "alpha": lambda limits: show_alpha(tuple(limits)),

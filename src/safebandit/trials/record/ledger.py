@@ -179,6 +179,7 @@ class Ledger:
         ahead = self.read_ahead(name) if kind in ("correct", "void") else None
         answers: list[Answered] = []
         with contextlib.suppress(_NotWrittenError), self.writing() as transaction:
+            transaction.expect(name, [request["id"] for request in requests if "id" in request])
             engine = transaction.trial(name, ahead)
             answers = carry_out(engine, kind, requests, whole=whole, actor=actor or local_actor())
             if not write:

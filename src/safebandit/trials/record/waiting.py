@@ -102,6 +102,14 @@ def waiting_counts(ledger: Ledger, sight: Sight, wanted: Wanted) -> dict[str, in
         return {row.trial: row.units for row in rows}
 
 
+def written_in(ledger: Ledger, projects: Collection[str]) -> tuple[int, int]:
+    """How many trials some projects have, and how many events: neither changes while nothing is written there."""
+    counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(trials.c.number), 0))
+    with ledger.reading() as connection:
+        found, written = connection.execute(counted.where(in_projects(trials.c.name, projects))).one()
+    return int(found), int(written)
+
+
 def missing(settings: Settings, outcome: str) -> tuple[str, ...]:
     """What is not known of an outcome: "reward", where there is one, and the names of risks."""
     names = ["reward" if settings.rewarded else "", *settings.risks]

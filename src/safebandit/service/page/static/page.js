@@ -1,6 +1,6 @@
 // Keeps the live part of a page up to date: asks every two seconds what has changed since the last event, and puts
 // the parts that differ in their places. Forms are not touched; focus, open details and scrolling stay as they are.
-// Beside every time of the record it says the reader's own.
+// Beside every time of the record it says the reader's own, and of a file that is too long it says so before it is sent.
 "use strict";
 
 const EVERY = 2000;
@@ -8,6 +8,8 @@ const SLOWEST = 30000;
 
 const live = document.getElementById("live");
 const state = document.getElementById("live-state");
+// What the live part shows, where that is more than its address says.
+const shown = document.getElementById("live-shown");
 let failures = 0;
 let timer = 0;
 let asking = false;
@@ -27,8 +29,7 @@ async function poll() {
   if (asking) return;
   asking = true;
   try {
-    const address = `${live.dataset.live}?after=${encodeURIComponent(live.dataset.mark)}`;
-    const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(SLOWEST) });
+    const answer = await ask();
     if (answer.status === 401 || answer.status === 403) {
       say("You are signed out: this page no longer updates itself. Load it again to sign in.");
       return;
@@ -47,6 +48,15 @@ async function poll() {
     asking = false;
   }
   wait();
+}
+
+// A text that somebody looks for stands in no address: it is sent as the form sent it.
+function ask() {
+  const said = new URLSearchParams(shown ? new FormData(shown) : []);
+  said.set("after", live.dataset.mark);
+  const how = { cache: "no-store", signal: AbortSignal.timeout(SLOWEST) };
+  if (shown) return fetch(live.dataset.live, { ...how, method: "POST", body: said });
+  return fetch(`${live.dataset.live}?${said}`, how);
 }
 
 // Put what is new in its place; false if the page has no place for some of it.
@@ -110,6 +120,17 @@ if (live && state) {
 }
 tellTimes(document);
 setInterval(() => tellAges(document), 10000);
+// A file that would not be taken is not sent.
+for (const file of document.querySelectorAll("input[type=file][data-most]")) {
+  const most = Number(file.dataset.most);
+  file.addEventListener("change", () => {
+    const size = file.files[0]?.size ?? 0;
+    const words = (number) => number.toLocaleString("en");
+    const problem = `a file may have at most ${words(most)} bytes, this one has ${words(size)}; send it in parts`;
+    file.setCustomValidity(size > most ? problem : "");
+    file.reportValidity();
+  });
+}
 // A browser that goes to a place in the page, as the address says, does not do this itself.
 addEventListener("load", () => document.querySelector("[autofocus]")?.focus());
 document.querySelector(".said.wrong, .said.ask")?.scrollIntoView({ block: "center" });
