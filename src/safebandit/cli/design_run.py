@@ -155,7 +155,8 @@ def print_characteristics(found: Characteristics) -> None:
         screen.print(_arms_table(some))
         screen.print(_estimates_table(some))
     screen.print(
-        "\n±: standard errors; more than m: how often more than m units get an unsafe arm; best, unsafe, none: how often such an arm, or none, is selected; holds: how often a "
+        "\n±: standard errors; more than m: how often more than m units get an unsafe arm; best, unsafe, none: how "
+        "often such an arm, or none, is selected; holds: how often a "
         "95 % interval holds the true mean of the selected arm (posterior of a flat prior, exact, confidence sequence)",
         soft_wrap=True,
     )
