@@ -7,7 +7,7 @@ import pytest
 
 import safebandit as sb
 from safebandit.errors import ConflictError, InstanceError, SimulationError, TrialError
-from safebandit.trials import state as trial_state
+from safebandit.trials import holds
 from safebandit.trials.drafts import ask as decide
 from safebandit.trials.events import canonical, seal
 from safebandit.trials.rehearsal import rehearse
@@ -106,7 +106,7 @@ def test_a_decision_again_for_a_context_that_stands_is_found_in_a_log():
 
 
 def test_the_last_contexts_that_were_held_are_remembered(monkeypatch):
-    monkeypatch.setattr(trial_state, "MOST_STANDING", 2)
+    monkeypatch.setattr(holds, "MOST_STANDING", 2)
     trial = held_for_smokers()
     events = [trial.ask("u", context=[value]).event for value in (1, 0.9, 0.8)]
     assert [trial.ask("u", context=[value]).new for value in (0.9, 0.8, 1)] == [False, False, True]
@@ -256,7 +256,7 @@ def test_designs_and_rehearsals_take_no_context_yet():
 
 def test_an_allocator_is_not_asked_without_the_context_that_it_goes_by():
     allocator = trial_of()._engine.state.allocator
-    for ask in (allocator.decide, allocator.explain, allocator.consider, lambda t: allocator.chances(t, 1)):
+    for ask in (allocator.decide, allocator.consider, lambda t: allocator.chances(t, 1)):
         with refused("this policy goes by the unit's context of 2 numbers, got none", TrialError):
             ask(1)
 

@@ -7,8 +7,8 @@ import pytest
 import safebandit as sb
 from safebandit.errors import ConflictError, TrialError
 from safebandit.trials.analysis.off_policy import what_if
-from safebandit.trials.eligibility import last_of_strata, standing_key
 from safebandit.trials.events import canonical
+from safebandit.trials.holds import last_of_strata, standing_key
 from safebandit.trials.replay import Replay
 
 from .test_legality import chained
@@ -94,7 +94,7 @@ def test_a_hold_stands_for_its_mask_and_for_a_part_of_it():
     assert trial.ask("z", eligible=["b", "c"]).arm == "c"
     assert trial.ask("w").arm is not None
     assert trial.verify().holds
-    assert trial._engine.state.stands_at is None
+    assert trial._engine.state.holds.at is None
     assert sb.Trial.from_json(trial.to_json()).verify().holds
 
 
@@ -104,7 +104,7 @@ def test_a_hold_for_a_mask_leaves_the_hold_of_the_trial_and_stands_under_it():
     assert held.held
     again = trial.ask("y", eligible=["a"])
     assert (again.held, again.new) == (True, False)
-    assert trial._engine.state.held_at == held.event
+    assert trial._engine.state.holds.held_at == held.event
 
 
 def test_a_unit_that_has_its_arm_is_answered_without_a_mask_or_with_its_own_alone():

@@ -106,7 +106,7 @@ def test_a_hold_of_one_stratum_leaves_the_others():
     assert trial.ask("other", stratum="site=b").arm is not None
     # That says nothing of the first: it is held as before, and not decided again.
     assert trial.ask("again", stratum="site=a").event == given.event
-    assert trial._engine.state.stands_at is None
+    assert trial._engine.state.holds.at is None
     assert trial.verify().holds
 
 

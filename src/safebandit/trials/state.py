@@ -9,44 +9,39 @@ from typing import Any
 
 from safebandit.names import normal
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.eligibility import Mask, besides, standing_at, standing_key
+from safebandit.trials.deciders import Deciders
+from safebandit.trials.eligibility import Mask
 from safebandit.trials.events import NO_ARM, NOTHING, Event, canonical, kind_of
-from safebandit.trials.recounting import HARM, in_order
+from safebandit.trials.holds import Holds
+from safebandit.trials.recounting import HARM
 from safebandit.trials.settings import Settings
 from safebandit.trials.store import Store
-from safebandit.trials.units import Unit, UnitTable, of_stratum
+from safebandit.trials.units import Unit
 
-# Kept in the row of a trial only where there is something to keep.
+# Kept in the row of a trial only where there is something to keep; those of the holds, and others.
+_SELDOM_OF_HOLDS = ("waits_at", "standing")
 _SELDOM = (
-    "waits_at", "standing", "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by", "asked_in",
-    "rounds", "cohorts", "masked", "proposals", "unsealed",
+    "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by", "asked_in", "rounds", "cohorts",
+    "masked", "proposals", "unsealed",
 )  # fmt: skip
-# Contexts for which it is remembered that no arm is given.
-MOST_STANDING = 100
+_ALWAYS = ("version", "status", "units", "decisions", "waiting")
 # Events about what needs a second person: they change nothing of what is known.
 _OF_TWO = ("proposed", "approved", "declined", "withdrawn", "unsealed")
-_ALWAYS = ("version", "status", "held_at", "units", "decisions", "waiting")
 
 
 class TrialState:
     """Settings in force, status, counts and the arms' memory after the event `number`."""
 
-    def __init__(self, name: str, settings: Settings, allocator: Allocator | None = None) -> None:
+    def __init__(self, name: str, settings: Settings, deciders: Deciders | None = None) -> None:
         self.name = name
         self.settings = settings
-        self.allocator = settings.allocator() if allocator is None else allocator
+        self.deciders = Deciders(settings) if deciders is None else deciders
         self.version = 0
         self.status = "open"
         self.number = 0
         self.hash = NOTHING
         self.time = ""
-        # The event that gave no arm because none is permissible, or because all that are wait for outcomes; until
-        # something happens that may change it: not a pause, nor asking again.
-        self.held_at: int | None = None
-        self.waits_at: int | None = None
-        # Where a policy goes by the unit's context, or only some arms are eligible for it, the last such events of each
-        # context and each such set of arms that asked.
-        self.standing: dict[str, int] = {}
+        self.holds = Holds()
         # Those that were voided are no units; how many there were, by arm.
         self.units = 0
         self.voided: dict[str, int] = {}
@@ -66,10 +61,8 @@ class TrialState:
         # and the same of a pause that a rule made.
         self.routed: dict[str, Any] | None = None
         self.paused_by: dict[str, Any] | None = None
-        # Where there are strata: who decides in each, how many decisions were made in it, how many of its units were
-        # given an arm, and the rounds in which present cohorts began. `allocator` then counts all units together: rules
-        # are measured by it, and nothing is decided by it.
-        self._deciders: dict[str, Allocator] = {}
+        # Where there are strata: how many decisions were made in each, how many of its units were given an arm, and the
+        # rounds in which present cohorts began.
         self.asked_in: dict[str, int] = {}
         self.rounds: dict[str, int] = {}
         self.cohorts: dict[str, int] = {}
@@ -93,23 +86,21 @@ class TrialState:
         return self.units + sum(self.voided.values()) + 1
 
     @property
-    def stands_at(self) -> int | None:
-        """The event since which no arm is given, because none is permissible or because all wait for outcomes."""
-        return self.held_at if self.waits_at is None else self.waits_at
+    def allocator(self) -> Allocator:
+        """What is known of all units; without strata, who decides."""
+        return self.deciders.all_units
+
+    def decider(self, stratum: str = "") -> Allocator:
+        """Who decides for a unit of this stratum."""
+        return self.deciders.of(stratum)
+
+    def clock(self, stratum: str = "") -> int:
+        """The round of the next unit of this stratum, by the stratum's own count, from 1."""
+        return self.rounds.get(stratum, 0) + 1 if stratum else self.round
 
     def stands_for(self, context: Sequence[float], eligible: Mask = None, stratum: str = "") -> int | None:
-        """The event since which a unit of this context and stratum that may be given the `eligible` arms gets none.
-
-        What is decided for one context says nothing of another, where the policy goes by it: so a unit of another
-        context is decided anew, and that is written. For the same context nothing has changed: to decide again would be
-        another draw, and no new evidence. The last contexts are remembered, not all, so that a long hold does not make
-        the state long. What holds for some arms says nothing of others, but holds for a part of them.
-        """
-        by_context = context if self.allocator.context_size else ()
-        if eligible is None and not by_context and not stratum:
-            return self.stands_at
-        found = standing_at(self.standing, by_context, eligible, stratum)
-        return self.stands_at if found is None and not by_context and not stratum else found
+        """The event since which a unit of this context and stratum that may be given the `eligible` arms gets none."""
+        return self.holds.at_for(context if self.allocator.context_size else (), eligible, stratum)
 
     def apply(self, event: Event, store: Store, content: dict[str, Any] | None = None) -> None:
         """Do what the event says was done; the decision is not made again. `content` saves reading its body twice."""
@@ -129,7 +120,7 @@ class TrialState:
             case "held" | "waiting" as found:
                 self._hold(number, found, content)
             case "recounted":
-                self._count_anew(store)
+                self.count(store)
                 self.recounted = False
                 # Version 0.1.0 did not note it.
                 self.position = content.get("stream", self.position)
@@ -138,7 +129,7 @@ class TrialState:
             case "created" | "amended":
                 self.settings = Settings.from_dict(content["settings"])
                 self.version += 1
-                self._count_anew(store)
+                self.count(store)
             case "paused" | "resumed" | "closed":
                 self.status = {"resumed": "open"}.get(kind, kind)
                 self.paused_by = _by_rule(number, content) if "rule" in content else None
@@ -154,22 +145,20 @@ class TrialState:
 
     def _end_holds(self, kind: str, content: Mapping[str, Any]) -> None:
         """Where something happens that may change it, a unit may be given an arm again."""
-        if kind not in NO_ARM or not self._is_of_some(content):
-            self.held_at = self.waits_at = None
+        if kind not in NO_ARM or not _is_for_some(content):
+            self.holds.end()
         if kind not in NO_ARM:
             # A unit that is given an arm changes nothing in other strata.
-            one = self._stratum(content) if kind == "asked" else ""
-            self.standing = besides(self.standing, one) if one else {}
+            self.holds.end_for_some(self._stratum(content) if kind == "asked" else "")
 
     def _hold(self, number: int, kind: str, content: Mapping[str, Any]) -> None:
         self._count_decision(content)
-        if not self._is_of_some(content):
-            self.held_at, self.waits_at = (number, None) if kind == "held" else (None, number)
-        self._stand(number, content)
-
-    def _is_of_some(self, content: Mapping[str, Any]) -> bool:
-        """Whether a decision is for some arms, or of one stratum: no arm then says nothing of the trial as a whole."""
-        return "eligible" in content or "stratum" in content
+        if not _is_for_some(content):
+            self.holds.note(number, waits=kind == "waiting")
+        context, eligible = content.get("context"), content.get("eligible")
+        by_context = context is not None and self.allocator.context_size > 0
+        known = self.settings.read_context("a unit", context) if by_context else ()
+        self.holds.note_for(number, known, None if eligible is None else tuple(eligible), self._stratum(content))
 
     def _count_decision(self, content: Mapping[str, Any]) -> None:
         self.decisions += 1
@@ -223,15 +212,6 @@ class TrialState:
                 self._give_up(number, unit, store)
             case "voided":
                 self._void(number, unit, store)
-
-    def _stand(self, number: int, content: Mapping[str, Any]) -> None:
-        context, eligible, stratum = content.get("context"), content.get("eligible"), self._stratum(content)
-        by_context = context is not None and self.allocator.context_size > 0
-        if by_context or eligible is not None or stratum:
-            known = self.settings.read_context("a unit", context) if by_context else ()
-            self.standing[standing_key(known, None if eligible is None else tuple(eligible), stratum)] = number
-            if len(self.standing) > MOST_STANDING:
-                del self.standing[min(self.standing, key=lambda key: self.standing[key])]
 
     def _give(self, number: int, content: dict[str, Any], store: Store) -> None:
         self._count_decision(content)
@@ -303,44 +283,17 @@ class TrialState:
         if unit.arm in self.allocator.arms:
             k = self.allocator.arms.index(unit.arm)
             context = self.settings.scaled(unit.context)
-            for counted in self._counting(unit.stratum):
+            for counted in self.deciders.counting(unit.stratum):
                 counted.learn(k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost, context=context)
-
-    def _counting(self, stratum: str) -> list[Allocator]:
-        """Those that count what happens to a unit of this stratum: all units together, and those of the stratum."""
-        return [self.allocator, self.decider(stratum)] if stratum else [self.allocator]
-
-    def decider(self, stratum: str = "") -> Allocator:
-        """Who decides for a unit of this stratum: with strata, each by what is known of its own units."""
-        if not stratum:
-            return self.allocator
-        if stratum not in self._deciders:
-            self._deciders[stratum] = self.settings.allocator(stratum)
-            self._mark(self._deciders[stratum])
-        return self._deciders[stratum]
-
-    def clock(self, stratum: str = "") -> int:
-        """The round of the next unit of this stratum, by the stratum's own count, from 1."""
-        return self.rounds.get(stratum, 0) + 1 if stratum else self.round
 
     @property
     def position(self) -> Any:
         """Where the random numbers are, as JSON has it; with strata, those of each in which a unit asked."""
-        if not self.settings.factors:
-            return list(self.allocator.position)
-        return {stratum: list(self.decider(stratum).position) for stratum in sorted(self.asked_in)}
+        return self.deciders.position(self.asked_in)
 
     @position.setter
     def position(self, words: Any) -> None:
-        if not self.settings.factors:
-            self.allocator.position = tuple(words)
-            return
-        for stratum in self.asked_in:
-            self.decider(stratum).position = tuple(words[stratum])
-
-    def count(self, store: Store) -> None:
-        """Count all outcomes that a store has, by the settings in force now."""
-        self._count_anew(store)
+        self.deciders.go_to(words, self.asked_in)
 
     @contextlib.contextmanager
     def counting_once(self, store: Store) -> Iterator[None]:
@@ -359,27 +312,15 @@ class TrialState:
         """
         self._uncounted = self.counts_later and self.settings.design is None
         if not self._uncounted:
-            self._count_anew(store)
+            self.count(store)
 
-    def _count_anew(self, store: Store) -> None:
+    def count(self, store: Store) -> None:
         """Count all outcomes in the order in which they were told, by the settings in force now."""
         position = self.position
-        self.allocator, self._deciders = self.settings.allocator(), {}
+        self.deciders = Deciders(self.settings)
         self.position = position
         self._mark_again()
-        table = store.table()
-        self._count_units(self.allocator, table, self.cohort_from)
-        for stratum in sorted(set(table.strata) - {""}):
-            part = of_stratum(table, stratum)
-            self._count_units(self.decider(stratum), part, self.cohorts.get(stratum, 0))
-
-    def _count_units(self, counted: Allocator, table: UnitTable, cohort_from: int) -> None:
-        counted.count(
-            *in_order(
-                table, counted.arms, lost_is_harm=self.settings.lost == "harm", cohort_from=cohort_from,
-                declared=self.settings.context,
-            )
-        )  # fmt: skip
+        self.deciders.count(store.table(), self.cohort_from, self.cohorts)
 
     @property
     def dropped_arms(self) -> list[str]:
@@ -387,39 +328,22 @@ class TrialState:
         return sorted(self.dropped, key=lambda arm: self.dropped[arm])
 
     def _mark_again(self) -> None:
-        """Note with the arms what events say of them: which are dropped, and whether all units get the control."""
-        for counted in (self.allocator, *self._deciders.values()):
-            self._mark(counted)
-
-    def _mark(self, counted: Allocator) -> None:
-        counted.route(self.routed is not None)
-        for arm in self.dropped:
-            counted.drop(counted.arms.index(arm))
+        self.deciders.mark(routed=self.routed is not None, dropped=self.dropped)
 
     def to_row(self) -> dict[str, Any]:
         """As it is kept beside the log."""
-        seldom = {name: getattr(self, name) for name in _SELDOM if getattr(self, name)}
-        state = {**{name: getattr(self, name) for name in _ALWAYS}, **seldom, "settings": self.settings.to_dict()}
-        state["position"] = self.position
+        state = {name: getattr(self, name) for name in _ALWAYS}
+        state |= {name: getattr(self, name) for name in _SELDOM if getattr(self, name)}
+        state |= {name: getattr(self.holds, name) for name in _SELDOM_OF_HOLDS if getattr(self.holds, name)}
+        state |= {"held_at": self.holds.held_at, "settings": self.settings.to_dict(), "position": self.position}
         return {
             "number": self.number,
             "hash": self.hash,
             "time": self.time,
             "status": self.status,
             "state": canonical(state),
-            "memory": b"".join(counted.to_bytes() for counted in self._kept()),
+            "memory": self.deciders.to_bytes(self.asked_in),
         }
-
-    def _kept(self) -> list[Allocator]:
-        """Those whose counts are kept: all units together, and those of every stratum in which a unit asked."""
-        return [self.allocator, *(self.decider(stratum) for stratum in sorted(self.asked_in))]
-
-    def _take(self, memory: bytes) -> bool:
-        """Take over counts that were kept; False where other formulas wrote them."""
-        kept = self._kept()
-        size = len(memory) // len(kept)
-        parts = [memory[i * size : (i + 1) * size] for i in range(len(kept))]
-        return len(memory) == size * len(kept) and all(a.from_bytes(b) for a, b in zip(kept, parts, strict=True))
 
     @classmethod
     def from_row(cls, name: str, row: Any, store: Store, known: TrialState | None = None) -> TrialState:
@@ -430,22 +354,27 @@ class TrialState:
         state = json.loads(row.state)
         settings, position = state.pop("settings"), state.pop("position")
         if known is not None and settings == known.settings.to_dict() and state.get("dropped", {}) == known.dropped:
-            made = cls(name, known.settings, known.allocator)
-            made._deciders = known._deciders
+            made = cls(name, known.settings, known.deciders)
         else:
             made = cls(name, Settings.from_dict(settings))
-        if state.keys() - _SELDOM != set(_ALWAYS):
+        if state.keys() - {*_SELDOM, *_SELDOM_OF_HOLDS} != {*_ALWAYS, "held_at"}:
             # Of a name with a damaged letter nothing would be known: a unit might be given another arm.
             raise ValueError(f"it has {', '.join(sorted(state))}")
+        made.holds = Holds(state.pop("held_at"), state.pop("waits_at", None), state.pop("standing", {}))
         for key, value in state.items():
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time
         made.position = position
-        made.recounted = not made._take(bytes(row.memory))
+        made.recounted = not made.deciders.from_bytes(bytes(row.memory), made.asked_in)
         made._mark_again()
         if made.recounted:
-            made._count_anew(store)
+            made.count(store)
         return made
+
+
+def _is_for_some(content: Mapping[str, Any]) -> bool:
+    """Whether a decision is for some arms, or of one stratum: no arm then says nothing of the trial as a whole."""
+    return "eligible" in content or "stratum" in content
 
 
 def _by_rule(number: int, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_a_database_of_before_is_brought_up_to_date(database):
     assert migrate(database) == ("0003", REVISION)
     with Ledger(database) as ledger:
         state = ledger.state("knee")
-        assert (state.held_at, state.waits_at, state.aliases) == (None, new.waits_at, new.aliases)
+        assert (state.holds.held_at, state.holds.waits_at, state.aliases) == (None, new.holds.waits_at, new.aliases)
         assert verify(ledger, "knee").holds
         assert verify(ledger, "plain").holds
         for typed, unit in {

@@ -202,14 +202,14 @@ def _overview(
     intervals = credible_intervals(allocator.memory.quantities[0], prior)
     with state.decider(asked.stratum).only(asked.eligible):
         arms = [_arm(state, asked, arm, plays.get(arm, 0), decision, shares, intervals) for arm in settings.arms]
-    why = None if state.stands_at is None else ledger.event(name, state.stands_at).content["why"]
+    why = None if state.holds.at is None else ledger.event(name, state.holds.at).content["why"]
     stands = why if state.status == "open" else None
     return Overview(
         name=name,
         title=settings.title,
         status=state.status,
-        holding=stands if state.waits_at is None else None,
-        waiting=None if state.waits_at is None else stands,
+        holding=stands if state.holds.waits_at is None else None,
+        waiting=None if state.holds.waits_at is None else stands,
         version=state.version,
         policy=settings.policy,
         alpha=list(settings.limits),

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from safebandit.core.policies import HOLD, WAIT
-from safebandit.trials.eligibility import last_of_strata
 from safebandit.trials.events import NO_ARM, canonical, kind_of
+from safebandit.trials.holds import last_of_strata
 from safebandit.trials.record.database import events
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.strata import levels_of, name_of
