@@ -188,10 +188,8 @@ def test_changes_in_a_batch_are_counted_once_and_give_what_they_give_one_by_one(
     for name in ("many", "one"):
         begin(ledger, name, said)
     one_by_one(ledger, "one")
-    counted, count = [], TrialState._count_anew
-    monkeypatch.setattr(
-        TrialState, "_count_anew", lambda state, store: counted.append(state.name) or count(state, store)
-    )
+    counted, count = [], TrialState.count
+    monkeypatch.setattr(TrialState, "count", lambda state, store: counted.append(state.name) or count(state, store))
     corrected = ledger.batch("many", "correct", CORRECTED[:5] + REFUSED + CORRECTED[5:], whole=False, actor="desk")
     assert [isinstance(each, TrialError) for each in corrected] == [*[False] * 5, True, True, False, False]
     assert len(counted) == (1 if joined else len(CORRECTED))
