@@ -26,6 +26,14 @@ def test_version():
     assert (done.returncode, done.stdout.strip()) == (0, f"safebandit {sb.__version__}")
 
 
+def test_python_runs_it_as_a_module_too():
+    for arguments, status in ((["--version"], 0), (["simulat"], 2)):
+        as_module = [sys.executable, "-m", "safebandit", *arguments]
+        done = subprocess.run(as_module, capture_output=True, text=True, timeout=300)
+        expected = safebandit(*arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (status, expected.stdout, expected.stderr)
+
+
 def test_without_a_command_it_says_where_to_begin(command):
     done = command()
     assert done.status == 0

@@ -19,6 +19,7 @@ VALUES = {
     "--prior": "ordered", "--give-up-after": "9", "--delay": "3", "--reward-delay": "1", "--risk-delay": "1",
     "--design": "dose.toml", "--policy": "docb", "--pending-cap": "2", "--lost": "harm", "--title": "Doses",
     "--ids": "P-[0-9]", "--units": "9", "--add": "c", "--trials": "9", "--most": "9",
+    "--check": "report.json", "--prepared-by": "me",
     "--safe-set": "risk <= 0.3", "--file": "rows.csv", "--reward": "1", "--risk": "0",
 }  # fmt: skip
 MEANS, NAMED, DATA = "--mu --nu", "--instance", "--data"
@@ -46,6 +47,10 @@ REFUSED = {
         "--until-decided": "--quick",
         "": "--most",
     },
+    "validate": {"--check": "--full --prepared-by --list --workers --out", "--list": "--prepared-by --workers --out"},
+    "design table": {"dose.toml": "--arms"},
+    "design protocol": {"dose.toml": "--arms", "--design": "--trials --workers"},
+    "trial analyse t": {"": "--alpha --lost --delay --seed"},
     "trial new t": {
         "--design": "--alpha --risks --policy --pending-cap --delay --lost --title --ids --units",
     },

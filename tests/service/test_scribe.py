@@ -35,3 +35,43 @@ def test_what_meets_damage_half_way_is_not_written_with_what_others_ask(tmp_path
             connection.execute(sa.text("UPDATE units SET outcome = :kept WHERE id = 'damaged'"), {"kept": kept})
         assert ledger.unit("knee", "lost").voided_at is None
         assert verify(ledger, "knee").holds
+
+
+def test_a_trial_that_another_process_writes_keeps_nobody_else_waiting(postgres):
+    """Both are asked for together: the one that is free is answered, the other one when it is free again."""
+    with Ledger(postgres.new_database()) as ledger:
+        for name in ("free", "locked"):
+            ledger.create(name, Settings.read(["a", "b"], 0.3, policy="docb", seed=1, pending_cap=9), actor="Ada")
+        scribe, let = Scribe(ledger), threading.Event()
+        scribe.write("", lambda _: let.wait(30))
+        asked = {name: scribe.write(name, ask(name), [name]) for name in ("free", "locked")}
+        with ledger.engine.begin() as other:
+            other.execute(sa.text("SELECT 1 FROM trials WHERE name = 'locked' FOR UPDATE"))
+            let.set()
+            assert asked["free"].result(30).round == 1
+            assert not asked["locked"].done()
+        assert asked["locked"].result(30).round == 1
+        scribe.close()
+
+
+def test_requests_to_several_trials_share_a_transaction_on_postgresql(postgres):
+    with Ledger(postgres.new_database()) as ledger:
+        for name in ("one", "two", "long"):
+            ledger.create(name, Settings.read(["a", "b"], 0.3, policy="docb", seed=1, pending_cap=9), actor="Ada")
+        scribe, let, seen = Scribe(ledger), threading.Event(), {}
+
+        def noting(name):
+            return lambda writing: (seen.update({name: writing}), ask(name)(writing))[1]
+
+        scribe.write("", lambda _: let.wait(30))
+        # Whatever is not about a few units may take long, and locks no trial but its own.
+        asked = [scribe.write(name, noting(name), units) for name, units in (("one", "u"), ("long", ""), ("two", "u"))]
+        let.set()
+        assert [each.result(30).round for each in asked] == [1, 1, 1]
+        scribe.close()
+        assert seen["one"] is seen["two"]
+        assert seen["one"] is not seen["long"]
+
+
+def ask(name):
+    return lambda writing: writing.trial(name).ask(name, actor="Ada")

@@ -65,13 +65,13 @@ def test_it_goes_on_when_the_server_does(postgres, impatient, monkeypatch):
 def test_a_server_that_hangs_is_not_connected_to_again_and_again(postgres, monkeypatch):
     monkeypatch.setattr(waits, "ANSWER_SECONDS", 0.3)
     tried = []
-    connect = waits._Timed.connect
+    connect = waits.Timed.connect
 
     def count(*arguments, **named):
         tried.append(1)
         return connect(*arguments, **named)
 
-    monkeypatch.setattr(waits._Timed, "connect", count)
+    monkeypatch.setattr(waits.Timed, "connect", count)
     with serving(postgres.new_database()) as served, postgres.hung():
         before = len(tried)
         assert {served.get("/v1/trials").status_code for _ in range(5)} == {503}

@@ -38,6 +38,16 @@ def test_units_are_of_strata_in_their_shares_and_outcomes_are_those_of_their_str
         assert (np.abs(found.sum(axis=0) - expected) < 4.5 * np.sqrt(variance)).all()
 
 
+def test_shares_of_several_strata():
+    made = design({"site": ["a", "b", "c"]}, stop=[])
+    truth = sb.Scenario("alike", mu=MU, nu=(0.0, 0.0, 0.0), strata={"site=a": {"share": 0.2}, "site=c": {"share": 0.5}})
+    runs = simulate_design(made, made.fit(truth), trials=200)
+    units = runs.plays_in.sum(axis=(0, 2))
+    shares = np.array([0.2, 0.3, 0.5])
+    assert (runs.size == 60).all()
+    assert (np.abs(units - shares * units.sum()) < 4.5 * np.sqrt(shares * (1 - shares) * units.sum())).all()
+
+
 def test_strata_decide_by_what_is_known_of_their_own_units():
     """The highest arm is safe in one stratum alone: there it is given most, in the other least."""
     made = design(None, stop=[])
@@ -55,7 +65,7 @@ def test_strata_decide_by_what_is_known_of_their_own_units():
 def test_a_stratum_that_gives_no_arm_keeps_nobody_else_waiting():
     made = design(stop=[])
     truth = sb.Scenario(
-        "one is lost", mu=MU, nu=(0.0, 0.0, 0.0), strata={"site=a": {"share": 0.5, "nu": (1.0, 1.0, 1.0)}}
+        "one is lost", mu=MU, nu=(0.0, 0.0, 0.0), strata={"site=b": {"share": 0.5, "nu": (1.0, 1.0, 1.0)}}
     )
     runs = simulate_design(made, made.fit(truth), trials=50)
     assert (runs.size + runs.without_arm == 60).all()
@@ -63,7 +73,7 @@ def test_a_stratum_that_gives_no_arm_keeps_nobody_else_waiting():
     assert (runs.held_after > 0).all()
     assert {made.causes[cause] for cause in runs.cause} == {"no arm"}
     # Those of the other stratum all got an arm: about half of sixty, 4.5 standard deviations aside.
-    assert (np.abs(runs.plays_in[:, 1].sum(axis=1) - 30) < 4.5 * np.sqrt(15)).all()
+    assert (np.abs(runs.plays_in[:, 0].sum(axis=1) - 30) < 4.5 * np.sqrt(15)).all()
     assert (runs.waited == 0).all()
 
 

@@ -6,14 +6,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from json import loads
+from json import dumps, loads
 from typing import Annotated, Any
 
 import typer
 
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
-from safebandit.cli.live import DATABASE, Actor, Database, Json, add, plain_table, print_plain
+from safebandit.cli.live import DATABASE, Actor, Database, open_ledger
+from safebandit.cli.output import Json, plain_table, print_plain
 from safebandit.errors import TrialError
 
 alert_app = typer.Typer(
@@ -77,14 +78,13 @@ def list_alerts(db: Database = DATABASE, json: Json = False) -> None:
     with _alerts(db) as (alerts, _):
         known = alerts.all()
     if json:
-        _print([{**_without_target(each), "address": each.address} for each in known])
+        typer.echo(dumps([{**_without_target(each), "address": each.address} for each in known]))
         return
-    table = plain_table(["id", "trial", "about", "to", "role", "patience", "works"])
+    table = plain_table("id", "trial", "about", "to", "role", "patience", "works")
     for each in known:
         patience = "-" if each.patience is None else f"{each.patience:g} s"
         works = "yes" if each.removed is None else "removed"
-        add(
-            table,
+        table.add_row(
             each.id,
             each.trial or f"all of {each.project}",
             ", ".join(each.kinds),
@@ -141,13 +141,13 @@ def log(
         found = outbox.log(None if id is None else [id], before=before, limit=limit + 1)
     found, older = found[:limit], len(found) > limit
     if json:
-        _print([{**each._asdict(), "body": loads(each.body)} for each in found])
+        typer.echo(dumps([{**each._asdict(), "body": loads(each.body)} for each in found]))
         return
-    table = plain_table(["time", "alert", "message", "state", "attempts", "said"], right=("attempts",))
+    table = plain_table("time", "alert", "message", "state", "attempts", "said", right=("attempts",))
     for each in found:
         time_made = datetime.fromtimestamp(each.made, UTC).isoformat(timespec="seconds")[:19]
         message = loads(each.body)["data"]["message"]
-        add(table, time_made, each.alert, message, each.state, str(each.attempts), each.said or "")
+        table.add_row(time_made, each.alert, message, each.state, str(each.attempts), each.said or "")
     print_plain(table)
     if older:
         typer.echo(f"older ones: add --before {found[-1].id}", err=True)
@@ -157,17 +157,10 @@ def _without_target(alert: Any) -> dict[str, Any]:
     return {name: value for name, value in alert._asdict().items() if name != "target"}
 
 
-def _print(listed: list[dict[str, Any]]) -> None:
-    from json import dumps
-
-    typer.echo(dumps(listed))
-
-
 @contextmanager
 def _alerts(db: str) -> Iterator[tuple[Any, Any]]:
     with live_packages("alert"):
         from safebandit.service.alerts.outbox import Outbox
         from safebandit.service.alerts.rules import Alerts
-        from safebandit.trials.record.ledger import Ledger
-    with Ledger(db, create=False) as ledger:
+    with open_ledger(db) as ledger:
         yield Alerts(ledger), Outbox(ledger.engine)

@@ -9,6 +9,7 @@ import typer
 
 from safebandit.cli.completion import complete_arena, complete_policy
 from safebandit.cli.executor import Dask, Workers, chosen_executor
+from safebandit.cli.output import Json, plain_table, print_plain
 
 if TYPE_CHECKING:
     from safebandit.studies.arena import Board
@@ -49,7 +50,7 @@ def arena(
     workers: Workers = None,
     dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the leaderboard.  [default: results/arena]")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> int:
     """Compare all policies on a fixed collection of instances, in pairs, and write a leaderboard for each size."""
     from safebandit.cli.show import print_json, progress_bar, say
@@ -95,13 +96,7 @@ def _numbers(what: str, text: str) -> list[int]:
 
 
 def _print_list(tasks: list[Task]) -> None:
-    from rich.table import Table
-
-    from safebandit.cli.show import console
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, justify in (("instance", "left"), ("group", "left"), ("why it is there", "left"), ("rounds", "right")):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    table = plain_table("instance", "group", "why it is there", "rounds", right=["rounds"])
     rounds: dict[str, int] = {}
     for task in tasks:
         rounds[task.entry.name] = rounds.get(task.entry.name, 0) + task.simulation.rounds
@@ -109,18 +104,13 @@ def _print_list(tasks: list[Task]) -> None:
         table.add_row(name, entry.group, entry.reason, f"{rounds[name]:,}")
     sizes = ", ".join(f"{units:,}" for units in sorted({task.units for task in tasks}))
     table.add_row("", "", f"all {len(rounds)}, at {sizes} units", f"{sum(rounds.values()):,}")
-    console().print(table)
+    print_plain(table)
 
 
 def _print_leaderboard(board: Board, baseline: str) -> None:
-    from rich.table import Table
-
     from safebandit.cli.show import console
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy")
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right")
+    table = plain_table("policy", *_HEADINGS, right=_HEADINGS)
     for row in board.leaderboard:
         ratios = (row.mean_ratio, row.q99_ratio, row.unsafe_ratio, row.unsafe_share)
         worst = (row.worst_mean.ratio, row.worst_q99.ratio)

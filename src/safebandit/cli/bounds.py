@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safebandit.cli.completion import complete_instance
+from safebandit.cli.output import Json, plain_table
 from safebandit.cli.problem import instance_from_flags
 from safebandit.problems.limits import show_alpha
 
@@ -40,7 +41,7 @@ def bounds(
     alpha: Annotated[str | None, typer.Option(help="The tolerated mean risk, or one for every risk: .3,.2")] = None,
     risks: Annotated[str | None, typer.Option(help="Names of the risks, separated by commas.")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> None:
     """Print what theory promises for a problem: upper bounds, lower bound, arm by arm."""
     from safebandit.cli.show import print_json
@@ -80,16 +81,13 @@ def print_bounds(found: Bounds, horizon: int) -> None:
 
 
 def _arms_table(found: Bounds) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
     problem = found.instance
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("arm")
     by_risk = [""] if len(problem.risks) == 1 else [f" {name}" for name in problem.risks]
     nus, divergences = ([f"{symbol}{risk}" for risk in by_risk] for symbol in ("nu", "d_>"))
-    for heading in ("mu", *nus, "Delta", "Gamma", "d_<", *divergences, "docb, topsi", "tsbu", "at least"):
-        table.add_column(Text(heading), justify="right")
+    headings = ("mu", *nus, "Delta", "Gamma", "d_<", *divergences, "docb, topsi", "tsbu", "at least")
+    table = plain_table("arm", *headings, right=headings)
     for arm in found.arms:
         slopes = (arm.plays_slope, arm.tsbu_plays_slope, arm.lower_plays_slope)
         table.add_row(
@@ -101,13 +99,10 @@ def _arms_table(found: Bounds) -> Table:
 
 
 def _horizon_table(found: Bounds, at: FiniteBounds) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"after {at.horizon:,} rounds")
-    for heading in ("regret", "unsafe plays", "what it is"):
-        table.add_column(heading, justify="left" if heading == "what it is" else "right")
+    columns = ("regret", "unsafe plays")
+    table = plain_table(f"after {at.horizon:,} rounds", *columns, "what it is", right=columns)
     slopes = {name: f"{slope:.4g} log T" for name, slope in found.slopes.items()}
     leading, fits = "leading term of", "as far as T rounds have room"
     lower = f"lower bound in the long run, for policies consistent for {found.lower_class}:"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from safebandit.cli.output import Json, plain_table, print_plain
 from safebandit.problems.limits import show_alpha
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
 def policies(json: Json = False) -> None:
@@ -28,15 +25,11 @@ def _show(document: dict[str, list[dict[str, Any]]], json: bool, note: str) -> N
     if json:
         print_json([document])
         return
-    from rich.table import Table
-
-    screen = console()
+    screen, headings = console(), ("name", "parameters", "formula", "source")
     for title, entries in document.items():
-        table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-        for heading in ("name", "parameters", "formula", "source"):
-            table.add_column(heading, overflow="fold")
+        table = plain_table(*headings, title=title)
         for entry in entries:
-            table.add_row(entry["name"], entry["parameters"], entry["formula"], entry["source"])
+            table.add_row(*(entry[heading] for heading in headings))
         screen.print(table)
         screen.print()
     screen.print(note)
@@ -98,22 +91,18 @@ def parameters(constructor: Any) -> str:
 
 def instances(json: Json = False) -> None:
     """List the problems that have a name, those of the paper and others: alpha, mean rewards and mean risks."""
-    from safebandit.cli.show import console, print_json
+    from safebandit.cli.show import print_json
     from safebandit.problems import NAMED
 
     made = {name: constructor() for name, constructor in NAMED.items()}
     if json:
         print_json([{name: instance.to_dict() for name, instance in made.items()}])
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "alpha", "mu", "nu", "about"):
-        table.add_column(heading, overflow="fold")
+    table = plain_table("name", "alpha", "mu", "nu", "about")
     for name, instance in made.items():
         takes = inspect.signature(NAMED[name]).parameters
         shown = f"{name}:i=1..10" if takes else name
         about = inspect.getdoc(NAMED[name]) or ""
         mu, *nu = (", ".join(f"{value:g}" for value in row) for row in (instance.mu, *instance.risk_means))
         table.add_row(shown, show_alpha(instance.alpha), mu, "\n".join(nu), about)
-    console().print(table)
+    print_plain(table)

@@ -9,7 +9,8 @@ import typer
 
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
-from safebandit.cli.live import DATABASE, Database, Json, counting_bar, open_ledger, print_document
+from safebandit.cli.live import DATABASE, Database, open_ledger
+from safebandit.cli.output import Json, counting_bar, print_document
 
 db_app = typer.Typer(
     name="db", help="The database of live trials: migrate, backup, restore, check.", rich_markup_mode=None

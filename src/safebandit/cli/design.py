@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from safebandit.cli.catalogue import Json
 from safebandit.cli.design_calibrate import calibrate, tune
 from safebandit.cli.design_run import run
 from safebandit.cli.design_write import protocol, table
 from safebandit.cli.flags import Command
+from safebandit.cli.output import Json
 
 
 def new(

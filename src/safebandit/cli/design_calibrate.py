@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safebandit.cli.catalogue import Json
 from safebandit.cli.design_run import Alpha, DesignTexts, Mu, Nu, Seed, Trials, read_question
 from safebandit.cli.executor import Workers
+from safebandit.cli.output import Json, plain_table
 from safebandit.errors import StudyError
 
 if TYPE_CHECKING:
@@ -161,18 +161,14 @@ def _values(text: str) -> tuple[str, list[float]]:
 
 def print_calibration(found: Calibration) -> None:
     """Print the steps of the search, then the value with its interval and what it comes to."""
-    from rich.table import Table
-
     from safebandit.cli.show import console
 
-    screen = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in (*found.values, "trials", "why", *found.targets, "met"):
-        table.add_column(heading, justify="left" if heading in ("why", "met") else "right")
+    screen, numbers = console(), (*found.values, "trials", *found.targets)
+    table = plain_table(*found.values, "trials", "why", *found.targets, "met", right=numbers)
     for step in found.steps:
-        numbers = [f"{one.value:.4g} ± {one.se:.2g}" for one in step.found]
+        reached = [f"{one.value:.4g} ± {one.se:.2g}" for one in step.found]
         values = [f"{value:.6g}" for value in step.values.values()]
-        table.add_row(*values, f"{step.trials:,}", step.why, *numbers, "yes" if step.met else "no")
+        table.add_row(*values, f"{step.trials:,}", step.why, *reached, "yes" if step.met else "no")
     screen.print(table)
     screen.print()
     for sentence in found.sentences():
@@ -181,14 +177,10 @@ def print_calibration(found: Calibration) -> None:
 
 def print_tuning(found: Tuning) -> None:
     """Print every point of the grid; those on the front have a star."""
-    from rich.table import Table
-
     from safebandit.cli.show import console
 
-    screen = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in (*found.points[0].values, *(measure.text for measure in found.measures), ""):
-        table.add_column(heading, justify="right")
+    screen, headings = console(), (*found.points[0].values, *(measure.text for measure in found.measures), "")
+    table = plain_table(*headings, right=headings)
     for each in found.points:
         numbers = [f"{one.value:.4g} ± {one.se:.2g}" for one in (each.first, each.second)]
         table.add_row(*(f"{value:g}" for value in each.values.values()), *numbers, "*" if each.on_front else "")

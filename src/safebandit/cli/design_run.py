@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from safebandit.cli.catalogue import Json
 from safebandit.cli.executor import Dask, Workers, chosen_executor
+from safebandit.cli.output import Json, plain_table
 from safebandit.cli.problem import numbers, one_or_more
 from safebandit.errors import StudyError
 
@@ -30,7 +30,9 @@ Nu = Annotated[list[str] | None, typer.Option(help="Mean risks, one per arm: .03
 Alpha = Annotated[
     str | None, typer.Option(help="The tolerated mean risk of designs that do not say it, or one for every risk.")
 ]
-Trials = Annotated[int | None, typer.Option(help="Trials of every design on every scenario.  [default: 10000]")]
+Trials = Annotated[
+    int | None, typer.Option(help="Trials of every design on every scenario.  [default: 10000, or what the file says]")
+]
 Seed = Annotated[int | None, typer.Option(help="Fixes all random numbers.  [default: 0, or what the file says]")]
 FILE = "characteristics.parquet"
 
@@ -69,8 +71,11 @@ def run(
         file, design, mu=mu, nu=nu, correlation=correlation, alpha=alpha, usual=(TRIALS, 0)
     )
     folder = out if out is not None or file is None or json else Path("results") / file.stem
-    if add and folder is None:
-        raise StudyError("--add needs the folder with the trials to add to; give --out")
+    if folder is None and (add or question):
+        needs = (
+            "--add needs the folder with the trials to add to" if add else "--question needs a folder for its report"
+        )
+        raise StudyError(f"{needs}; give --out")
     with progress_bar() as progress, chosen_executor(dask, workers) as where:
         found = operating_characteristics(
             designs, scenarios, trials=usual[0] if trials is None else trials, seed=usual[1] if seed is None else seed,
@@ -150,7 +155,8 @@ def print_characteristics(found: Characteristics) -> None:
         screen.print(_arms_table(some))
         screen.print(_estimates_table(some))
     screen.print(
-        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected; holds: how often a "
+        "\n±: standard errors; more than m: how often more than m units get an unsafe arm; best, unsafe, none: how "
+        "often such an arm, or none, is selected; holds: how often a "
         "95 % interval holds the true mean of the selected arm (posterior of a flat prior, exact, confidence sequence)",
         soft_wrap=True,
     )
@@ -159,18 +165,9 @@ def print_characteristics(found: Characteristics) -> None:
 def _main_table(found: Characteristics, some: list[Played]) -> Table:
     from safebandit.studies.designs.asking import Key, estimate
 
-    headings = (
-        "size",
-        "unsafe units",
-        "more than m, %",
-        "harms",
-        "best, %",
-        "unsafe, %",
-        "none, %",
-        "early, %",
-        "days",
-    )
-    table = _table("design", *headings)
+    headings = ("size", "unsafe units", "more than m, %", "harms", "best, %", "unsafe, %", "none, %", "early, %",
+                "days")  # fmt: skip
+    table = plain_table("design", *headings, right=headings)
     for each in some:
         bar = found.more_than(each)
         ask = [estimate(each.cell, Key(name)) for name in ("size", "unsafe units", "all harms", "duration")]
@@ -188,7 +185,7 @@ def _arms_table(some: list[Played]) -> Table:
     from safebandit.studies.designs.asking import Key, estimate
 
     arms = some[0].design.arms
-    table = _table("design", "", *arms)
+    table = plain_table("design", "", *arms, right=("", *arms))
     for each in some:
         marks = [f" {mark}" if mark else "" for mark in each.cell.truth.marks]
         selected = [_share(estimate(each.cell, Key("selected", arm))) for arm in arms]
@@ -204,7 +201,8 @@ def _estimates_table(some: list[Played]) -> Table:
 
     shown = [(each.label, row) for each in some for row in estimation_of(each.cell) if row.selected]
     names = list(dict.fromkeys(name for _, row in shown for name in row.numbers))
-    table = _table("design", "selected arm", *(name.replace("coverage", "holds, %") for name in names))
+    headings = ("selected arm", *(name.replace("coverage", "holds, %") for name in names))
+    table = plain_table("design", *headings, right=headings)
     before = ""
     for label, row in shown:
         numbers = [row.numbers[name] for name in names]
@@ -212,16 +210,6 @@ def _estimates_table(some: list[Played]) -> Table:
                  for name, one in zip(names, numbers, strict=True)]  # fmt: skip
         table.add_row("" if label == before else label, row.quantity, *texts)
         before = label
-    return table
-
-
-def _table(first: str, *headings: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, overflow="fold")
-    for heading in headings:
-        table.add_column(heading, justify="right")
     return table
 
 

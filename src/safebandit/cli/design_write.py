@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safebandit.cli.catalogue import Json
 from safebandit.cli.executor import Workers
+from safebandit.cli.output import Json
 from safebandit.errors import DesignError
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ def _chosen(file: Path | None, text: str | None, arms: str | None) -> Design:
     if (file is None) == (text is None):
         raise DesignError("give a design file, or a design by its text with --design; one of them")
     if file is not None:
-        if arms is not None:
-            raise DesignError(f"--arms goes with --design; {file.name} has its own arms")
         return read_design_file(file).design
     if arms is None:
         raise DesignError("a design by its text needs its arms: add --arms 5, or --arms low,mid,high")
@@ -80,8 +78,6 @@ def _chosen(file: Path | None, text: str | None, arms: str | None) -> Design:
 def _characteristics(file: Path | None, design: Design, trials: int | None, workers: int | None) -> str:
     """The section of operating characteristics, where a file has scenarios to play on."""
     if file is None:
-        if trials is not None:
-            raise DesignError("--trials goes with a design file, whose scenarios are played; leave it out")
         return ""
     from safebandit.cli.show import progress_bar
     from safebandit.studies.designs.run import operating_characteristics

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from safebandit.cli.output import Json, plain_table
 from safebandit.cli.problem import names
 from safebandit.errors import InstanceError, SimulationError
 
@@ -49,7 +50,7 @@ def doses(
     trials: Annotated[int, typer.Option(help="Trials of every system.")] = 1_000,
     seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Folder for the pictures and all numbers.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> int:
     """Ask which arm is best at a safe dose, where every arm has a dose to be chosen; error and harm against units."""
     from safebandit.cli.show import print_json, progress_bar
@@ -104,8 +105,6 @@ def _whole_numbers(text: str) -> list[int]:
 
 def print_doses(found: DoseStudy) -> None:
     """Print the truth, and a table of every system after each number of units."""
-    from rich.table import Table
-
     from safebandit.cli.show import console
 
     truth, screen = found.instance, console()
@@ -113,12 +112,9 @@ def print_doses(found: DoseStudy) -> None:
     best = ", ".join(f"{arm} {value:.4g} at {dose:.4g}" for arm, dose, value in rows)
     screen.print(f"{len(truth.arms)} arms, alpha {truth.alpha:g}, {found.trials:,} trials of each system")
     screen.print(f"reward at the highest safe dose: {best}; best: {truth.arms[truth.best]}\n", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("system")
     headings = ("units", "wrong arm, %", "unsafe answer, %", "any unsafe dose, %", "promise broken, %", "units used",
                 "on unsafe doses", "regret per unit", "ended, %")  # fmt: skip
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    table = plain_table("system", *headings, right=headings)
     for each in found.points:
         shares = [
             f"{100 * part.value:.1f} ± {100 * part.error:.1f}"

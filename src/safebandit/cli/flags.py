@@ -42,6 +42,7 @@ _OF_TEXTS = (
     Without(("mu", "nu", "correlation", "alpha"), ("file",)),
     Needs(("mu", "correlation"), (("nu",),)),
 )
+_ARMS_OF_TEXT = Needs(("arms",), (("design",),))
 _ONE_DESIGN = Without(("design",), ("file",))
 # Of units in a file, some may be refused, and all may be looked at before.
 _OF_MANY = (Needs(("each", "preview"), (("file",),)), Without(("each",), ("preview",)))
@@ -77,10 +78,17 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
         Without(("quick",), ("until_decided",)),
         Needs(("most",), (("until_decided",),)),
     ),
+    "validate": (
+        # It runs nothing.
+        Without(("groups", "full", "prepared_by", "list_only", "workers", "out"), ("check",)),
+        Without(("prepared_by", "workers", "out"), ("list_only",)),
+    ),
     "design run": (
         *_OF_TEXTS,
         Needs(("add", "question"), (("file",), ("out",))),
     ),
+    "design table": (_ARMS_OF_TEXT,),
+    "design protocol": (_ARMS_OF_TEXT, Needs(("trials", "workers"), (("file",),))),
     "design calibrate": (*_OF_TEXTS, _ONE_DESIGN, Needs(("write",), (("file",),))),
     "design tune": (*_OF_TEXTS, _ONE_DESIGN),
     # A design says them.
@@ -114,6 +122,11 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
             ("alpha", "policy", "pending_cap", "ids", "add", "control", "control_floor", "second_person"), ("design",)
         ),
     ),
+    # A trial in the record says its own.
+    "trial analyse": (
+        Needs(("alpha", "lost"), (("file",),)),
+        Needs(("simulated", "delay", "seed"), (("corrected",),)),
+    ),
     "trial rehearse": (
         *_SOURCES,
         _OF_MEANS,
@@ -125,7 +138,7 @@ RULES: dict[str, tuple[Needs | Without, ...]] = {
 }
 
 
-_ARGUMENTS = {"study": "a study file", "file": "a design file"}
+_ARGUMENTS = {"study": "a study file", "file": "a design file", "groups": "a group of checks"}
 
 
 class Command(TyperCommand):

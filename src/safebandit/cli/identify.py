@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from safebandit.cli.completion import complete_instance, complete_policy
+from safebandit.cli.output import Json, plain_table
 from safebandit.cli.problem import Columns, instance_from_flags, names
 from safebandit.errors import SimulationError
 
@@ -56,7 +57,7 @@ def identify(
     seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
     workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the picture and all numbers.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> int:
     """Ask systems of pure exploration which arms are feasible and which of them is best; error against units."""
     from safebandit.cli.show import print_json, progress_bar
@@ -97,8 +98,6 @@ def _whole_numbers(text: str) -> list[int]:
 
 def print_identification(found: Identification) -> None:
     """Print the right answers, a table of how often each system was wrong, and how fast that falls."""
-    from rich.table import Table
-
     from safebandit.cli.show import console
     from safebandit.studies.identify.run import QUESTIONS
 
@@ -108,10 +107,8 @@ def print_identification(found: Identification) -> None:
     best = " or ".join(instance.arms[k] for k in truth.best) or "none"
     screen.print(f"{len(instance.arms)} arms, {found.plan.trials:,} trials of each system with each number of units")
     screen.print(f"feasible: {feasible}; best of them: {best}; hardness {truth.hardness:,.0f}\n", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("system")
-    for heading in ("units", "wrong feasible arms, %", "wrong best arm, %", "units used", "on infeasible arms"):
-        table.add_column(heading, justify="right")
+    headings = ("units", "wrong feasible arms, %", "wrong best arm, %", "units used", "on infeasible arms")
+    table = plain_table("system", *headings, right=headings)
     for each in found.points:
         wrong = (_percent(each.feasible_error), _percent(each.top_error))
         used = (_number(each.used), _number(each.infeasible_units))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from json import dumps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
-from safebandit.cli.live import DATABASE, Actor, Database
+from safebandit.cli.live import DATABASE, Actor, Database, open_ledger
+from safebandit.cli.output import Json, plain_table, print_plain
+
+if TYPE_CHECKING:
+    from safebandit.service.keys import Keys
 
 key = typer.Typer(name="key", help="Keys of the service: create, list, rotate, revoke.", rich_markup_mode=None)
 
@@ -47,29 +53,23 @@ def new(
 @key.command("list", cls=Command)
 def list_keys(
     db: Database = DATABASE,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> None:
     """List the keys: id, name, role and whether each works; never a secret."""
-    from safebandit.cli.show import console
-
-    with _keys(db, create=False) as keys:
+    with _keys(db) as keys:
         known = keys.all()
     if json:
         left = ("project",)
         shown = [{name: value for name, value in each._asdict().items() if name not in left} for each in known]
         typer.echo(dumps([{**each, "works": key.works} for each, key in zip(shown, known, strict=True)]))
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("id", "name", "of", "roles", "made by", "created", "last used", "expires", "works"):
-        table.add_column(heading, overflow="fold")
+    table = plain_table("id", "name", "of", "roles", "made by", "created", "last used", "expires", "works")
     for each in known:
         state = "revoked" if each.revoked else ("yes" if each.works else "expired")
         times = each.created[:19], (each.used or "never")[:19], (each.expires or "never")[:19]
         whose = "a service" if each.person is None else f"person {each.person}"
         table.add_row(each.id, each.name, whose, each.role or "none", each.creator, *times, state)
-    console().print(table)
+    print_plain(table)
 
 
 @key.command(cls=Command)
@@ -80,7 +80,7 @@ def rotate(
     actor: Actor = None,
 ) -> None:
     """Give a key another secret, and print it: the only time that it can be seen. Its id and its roles stay."""
-    with _keys(db, create=False) as keys:
+    with _keys(db) as keys:
         made, text = keys.rotate(id, overlap_hours=overlap, actor=actor)
     typer.echo(f'key {made.id} of "{made.name}"; the secret before works until {made.old_until}, this one, shown once:',
                err=True)  # fmt: skip
@@ -94,28 +94,15 @@ def revoke(
     actor: Actor = None,
 ) -> None:
     """Make a key worthless, at once and for good; a running service notices within a second."""
-    with _keys(db, create=False) as keys:
+    with _keys(db) as keys:
         gone = keys.revoke(id, actor=actor)
     typer.echo(f'key {gone.id} of "{gone.name}" no longer works')
 
 
-class _Opened:
+@contextmanager
+def _keys(db: str, *, create: bool = False) -> Iterator[Keys]:
     """The keys of a database, which is closed again."""
-
-    def __init__(self, ledger: Any) -> None:
-        from safebandit.service.keys import Keys
-
-        self._ledger = ledger
-        self._keys = Keys(ledger)
-
-    def __enter__(self) -> Any:
-        return self._keys
-
-    def __exit__(self, *_: object) -> None:
-        self._ledger.dispose()
-
-
-def _keys(db: str, *, create: bool) -> _Opened:
     with live_packages("key"):
-        from safebandit.trials.record.ledger import Ledger
-    return _Opened(Ledger(db, create=create))
+        from safebandit.service.keys import Keys
+    with open_ledger(db, create=create) as ledger:
+        yield Keys(ledger)

@@ -1,10 +1,9 @@
-"""What the commands of live trials share: the database, who acts, how outcomes are read, how answers are shown."""
+"""What the commands of live trials share: the database, who acts, and how what is told of a unit is read."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from safebandit.cli.extras import live_packages
+from safebandit.cli.output import print_document
 from safebandit.errors import TrialError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from safebandit.trials.answers import Receipt
     from safebandit.trials.events import Event
     from safebandit.trials.record.ledger import Ledger
@@ -31,7 +29,6 @@ Database = Annotated[
     ),
 ]
 Actor = Annotated[str | None, typer.Option(help="Who acts, as the log will say.  [default: your user name]")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 Name = Annotated[str, typer.Argument(help="The trial.")]
 OneStratum = Annotated[
     list[str] | None,
@@ -195,65 +192,6 @@ def read_design_flag(given: str, arms: bool = False) -> Any:
     if arms:
         raise TrialError(f"--arms is for a design by name; {path.name} has its arms: leave --arms out")
     return read_design_file(path).design
-
-
-@contextlib.contextmanager
-def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr where it is a terminal, else nothing."""
-    from rich.progress import Progress
-
-    from safebandit.cli.show import console
-
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield lambda *_: None
-        return
-    with Progress(console=screen, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def tell(done: int, total: int) -> None:
-            # The bar costs more than an event; a hundred steps are enough for the eye.
-            if done == total or done % max(1, total // 100) == 0:
-                bar.update(task, completed=done, total=total)
-
-        yield tell
-
-
-def plain_table(headings: list[str], *, right: tuple[str, ...] = ()) -> Table:
-    """A table without lines, with these headings; its rows are added by `add`."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        justify: Any = "right" if heading in right else "left"
-        table.add_column(heading, justify=justify, overflow="fold")
-    return table
-
-
-def add(table: Table, *cells: str) -> None:
-    """Add a row of texts."""
-    table.add_row(*cells)
-
-
-def figure(value: Any) -> str:
-    """A number as people read it; a dash for what does not exist."""
-    if value is None or isinstance(value, str):
-        return value or "-"
-    return "-" if math.isnan(value) else f"{value:.4g}"
-
-
-def print_plain(what: Any, *, style: str | None = None) -> None:
-    """A line or a table on stdout."""
-    from safebandit.cli.show import console
-
-    console().print(what, style=style, soft_wrap=isinstance(what, str))
-
-
-def print_document(document: dict[str, Any]) -> None:
-    """One JSON document on stdout."""
-    from safebandit.cli.show import print_json
-
-    print_json([document])
 
 
 def read_events(ledger: Ledger, name: str, *, after: int = 0, kind: str | None = None) -> Iterator[Event]:

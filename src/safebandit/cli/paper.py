@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safebandit.cli.executor import Dask, Workers, chosen_executor
+from safebandit.cli.output import plain_table, print_plain
 
 if TYPE_CHECKING:
     from safebandit.studies.paper.looks import Judgement
@@ -64,36 +65,28 @@ def paper(
 
 
 def _print_list(names: list[str], quick: bool, trials: int | None) -> None:
-    from rich.table import Table
-
-    from safebandit.cli.show import console
     from safebandit.studies.paper.figures import FIGURES
     from safebandit.studies.paper.reproduce import asked_trials, needed_runs
     from safebandit.studies.paper.runs import RUNS
 
     asked = asked_trials(needed_runs(names), quick=quick, trials=trials)
     rounds_of = {run: RUNS[run].simulation(count).rounds for run, count in asked.items()}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, justify in (("figure", "left"), ("what it shows", "left"), ("place", "left"), ("rounds", "right")):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    table = plain_table("figure", "what it shows", "place", "rounds", right=["rounds"])
     for name in names:
         rounds = sum(rounds_of[run] for run in FIGURES[name].runs)
         table.add_row(name, FIGURES[name].title, FIGURES[name].place, f"{rounds:,}")
     total = f"{sum(rounds_of.values()):,}"
     table.add_row("", "all, simulations that figures share counted once, and ours for claims", "", total)
-    console().print(table)
+    print_plain(table)
 
 
 def _print_judgements(judgements: list[Judgement]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     from safebandit.cli.show import console
 
     colours = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("verdict", "claim", "figure", "trials"):
-        table.add_column(heading, overflow="fold")
+    table = plain_table("verdict", "claim", "figure", "trials")
     for judgement in judgements:
         verdict = judgement.verdict
         figures = ", ".join(name[3:] for name in judgement.claim.figures)

@@ -8,18 +8,8 @@ import typer
 
 from safebandit.cli.extras import live_packages
 from safebandit.cli.flags import Command
-from safebandit.cli.live import (
-    DATABASE,
-    Actor,
-    Database,
-    Json,
-    add,
-    checked_actor,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-)
+from safebandit.cli.live import DATABASE, Actor, Database, checked_actor, open_ledger
+from safebandit.cli.output import Json, plain_table, print_document, print_plain
 
 project_app = typer.Typer(
     name="project", help="Projects: groups of trials that are seen by their members alone.", rich_markup_mode=None
@@ -57,7 +47,7 @@ def list_projects(db: Database = DATABASE, json: Json = False) -> None:
     if json:
         print_document({"projects": counted})
         return
-    table = plain_table(["project", "title", "made", "trials"], right=("trials",))
+    table = plain_table("project", "title", "made", "trials", right=("trials",))
     for each in counted:
-        add(table, each["name"], each["title"], (each["created"] or "always there")[:19], str(each["trials"]))
+        table.add_row(each["name"], each["title"], (each["created"] or "always there")[:19], str(each["trials"]))
     print_plain(table)

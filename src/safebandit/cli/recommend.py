@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from safebandit.cli.completion import complete_instance, complete_policy
+from safebandit.cli.output import Json, plain_table
 from safebandit.cli.problem import Columns, instance_from_flags, one_or_more
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def recommend(
     seed: Annotated[int, typer.Option(help="Fixes all random numbers.")] = 1,
     workers: Annotated[int | None, typer.Option(help="Threads.  [default: one per core]")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for a page to hand out, its picture and numbers.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> int:
     """Play policies for a trial of this size on random or given truths, in pairs, and recommend one."""
     from safebandit.cli.show import print_json, progress_bar
@@ -95,7 +96,6 @@ def recommend(
 
 def print_recommendation(found: Recommendation) -> None:
     """Print what was played, the table of the candidates, and which one is recommended and why."""
-    from rich.table import Table
     from rich.text import Text
 
     from safebandit.cli.show import console
@@ -108,12 +108,9 @@ def print_recommendation(found: Recommendation) -> None:
         f"{len(plan.truths.arms)} arms, alpha {alpha}, {plan.units:,} units, {plan.trials:,} trials per candidate"
     )
     screen.print(f"{plan.truths.about}\n", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy")
     chances = (f"more than {plan.more_than}, %", "best safe arm, %", "unsafe arm, %")
     headings = ("regret", "unsafe plays", *chances, "harms")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    table = plain_table("policy", *headings, right=headings)
     for one in found.scores:
         label = Text(f"{one.policy}{' *' if one.on_front else ''}", style="bold" if one.policy == found.choice else "")
         shares = (_percent(each) for each in (one.more_than, one.best_selected, one.unsafe_selected))

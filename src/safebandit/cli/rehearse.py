@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safebandit.cli.live import (
-    DATABASE,
-    Database,
-    Json,
-    Name,
-    add,
-    counting_bar,
-    figure,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-)
+from safebandit.cli.live import DATABASE, Database, Name, open_ledger
+from safebandit.cli.output import Json, counting_bar, figure, plain_table, print_document, print_plain
 from safebandit.cli.problem import Columns, entry_from_flags
 from safebandit.problems.limits import plain_alpha
 
@@ -105,9 +94,9 @@ def _print_rehearsal(name: str, found: Rehearsal) -> None:
     if found.instance.origin:
         print_plain(found.instance.origin)
     headings = {"mean": "mean", "se": "s.e.", "q05": "5 %", "q95": "95 %"}
-    table = plain_table(["", *headings.values()], right=tuple(headings.values()))
+    table = plain_table("", *headings.values(), right=tuple(headings.values()))
     for label, row in rows(found):
-        add(table, label, *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
+        table.add_row(label, *(figure(row[key]) if key == "se" else number(row[key]) for key in headings))
     print_plain(table)
     for line in sentences(found):
         print_plain(line)

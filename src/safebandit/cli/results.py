@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safebandit.cli.executor import Dask, Workers, chosen_executor
+from safebandit.cli.output import Json
 
 if TYPE_CHECKING:
     from safebandit.simulation.results import Result
@@ -16,7 +17,6 @@ File = Annotated[Path, typer.Argument(help="A result.parquet that simulate wrote
 AnyFile = Annotated[
     Path, typer.Argument(help="A result.parquet of simulate, or a characteristics.parquet of design run.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
 def show(file: AnyFile, json: Json = False) -> None:

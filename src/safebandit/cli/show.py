@@ -25,6 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from safebandit.cli.output import plain_table
 from safebandit.files import written_whole
 from safebandit.problems.limits import show_alpha
 
@@ -146,11 +147,7 @@ def print_result(result: Result) -> None:
 
 
 def _statistics_table(policies: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy")
-    table.add_column("")
-    for heading in STATISTICS.values():
-        table.add_column(heading, justify="right")
+    table = plain_table("policy", "", *STATISTICS.values(), right=STATISTICS.values())
     for policy, summary in policies.items():
         rows = {"regret": summary["regret"], "unsafe plays": summary["unsafe_plays"]}
         rows |= {f"unsafe plays, {risk}": numbers for risk, numbers in summary.get("unsafe_by_risk", {}).items()}
@@ -161,14 +158,10 @@ def _statistics_table(policies: dict[str, Any]) -> Table:
 
 def _plays_table(result: Result, policies: dict[str, Any]) -> Table:
     instance = result.specification.instance
-    table = Table(box=None, pad_edge=False, header_style="bold", title="mean plays per arm", title_justify="left")
-    table.add_column("policy")
-    for k, arm in enumerate(instance.arms):
-        mark = instance.mark(k)
-        table.add_column(f"{arm} ({mark})" if mark else arm, justify="right")
-    table.add_column("none permissible", justify="right")
-    table.add_column("held", justify="right")
-    table.add_column("rounds/s", justify="right")
+    marks = [instance.mark(k) for k in range(len(instance.arms))]
+    arms = (f"{arm} ({mark})" if mark else arm for arm, mark in zip(instance.arms, marks, strict=True))
+    headings = (*arms, "none permissible", "held", "rounds/s")
+    table = plain_table("policy", *headings, right=headings, title="mean plays per arm")
     for policy, summary in policies.items():
         speed = summary["rounds_per_second"]
         cells = [number(plays) for plays in summary["plays"]]

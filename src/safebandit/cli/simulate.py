@@ -9,6 +9,7 @@ import typer
 
 from safebandit.cli.completion import complete_instance, complete_policy
 from safebandit.cli.executor import Dask, Workers, chosen_executor
+from safebandit.cli.output import Json
 from safebandit.cli.problem import Columns, entry_from_flags
 from safebandit.errors import SimulationError
 
@@ -62,7 +63,7 @@ def simulate(
     workers: Workers = None,
     dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the result, its table and its pictures.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")] = False,
+    json: Json = False,
 ) -> int:
     """Simulate policies on a problem, many trials at once, and compare them in pairs."""
     from safebandit.cli.show import print_json, print_result, progress_bar, save_results

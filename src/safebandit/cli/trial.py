@@ -15,7 +15,8 @@ from safebandit.cli import (
     trial_weighted,
 )
 from safebandit.cli.flags import Command
-from safebandit.cli.live import DATABASE, Actor, Database, Desk, Json, Name, Reason, write
+from safebandit.cli.live import DATABASE, Actor, Database, Desk, Name, Reason, write
+from safebandit.cli.output import Json
 from safebandit.cli.rehearse import rehearse
 
 

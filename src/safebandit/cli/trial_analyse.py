@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from safebandit.cli.live import (
-    DATABASE,
-    Database,
-    Json,
-    OneStratum,
-    add,
-    counting_bar,
-    figure,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-    read_stratum,
-)
+from safebandit.cli.live import DATABASE, Database, OneStratum, open_ledger, read_stratum
+from safebandit.cli.output import Json, counting_bar, figure, plain_table, print_document, print_plain
 from safebandit.cli.problem import one_or_more
 from safebandit.errors import TrialError
 
@@ -87,19 +75,12 @@ def analyse(
         raise TrialError(f"--plot must be a file such as out.svg or out.png, got {plot}")
     said: dict[str, Any] = {"confidence": confidence, "control": control, "kind": kind, "planned": planned}
     more = {"corrected": simulated, "delay": delay, "seed": seed}
-    wanted = [flag for flag, value in zip(("--simulated", "--delay", "--seed"), more.values(), strict=True)
-              if value is not None]  # fmt: skip
-    if wanted and not corrected:
-        raise TrialError(f"{wanted[0]} is for --corrected; give that, too, or leave it out")
     if corrected and file is not None:
         raise TrialError("--corrected is for a trial: a table of units does not say by which rules arms were given")
     if file is not None:
         limits = None if alpha is None else one_or_more("alpha", alpha)
         found = analysed(file, **said, stratum=part, alpha=limits, lost=lost)
     else:
-        given = [flag for flag, value in (("--alpha", alpha), ("--lost", lost)) if value is not None]
-        if given:
-            raise TrialError(f"{given[0]} is for --file: a trial in the record says its own")
         with open_ledger(db) as ledger, _bar(corrected) as progress:
             if corrected:
                 given_more = {key: value for key, value in more.items() if value is not None}
@@ -123,17 +104,17 @@ def _print(found: Analysis) -> None:
         return
     sure = f"{100 * found.confidence:g} % sequence"
     numbers = ("known", "mean", sure, "whatever is missing", "e above", "e below")
-    table = plain_table(["arm", "endpoint", *numbers], right=numbers)
+    table = plain_table("arm", "endpoint", *numbers, right=numbers)
     for each in found.estimates:
         worst = _ends(each.worst) if each.missing else "-"
-        add(table, each.arm, each.endpoint, f"{each.known:,} of {each.units:,}", figure(each.mean),
-            _ends(each.interval), worst, figure(each.e_above), figure(each.e_below))  # fmt: skip
+        known, evidence = f"{each.known:,} of {each.units:,}", (figure(each.e_above), figure(each.e_below))
+        table.add_row(each.arm, each.endpoint, known, figure(each.mean), _ends(each.interval), worst, *evidence)
     print_plain(table)
     if found.comparisons:
         compared = ("difference", sure, "e above", "e below")
-        table = plain_table(["arm", "endpoint", *compared], right=compared)
+        table = plain_table("arm", "endpoint", *compared, right=compared)
         for pair in found.comparisons:
-            add(table, pair.arm, pair.endpoint, figure(pair.difference), _ends(pair.interval), figure(pair.e_above),
+            table.add_row(pair.arm, pair.endpoint, figure(pair.difference), _ends(pair.interval), figure(pair.e_above),
                 figure(pair.e_below))  # fmt: skip
         print_plain(f'\nless "{found.control}"')
         print_plain(table)
@@ -150,7 +131,7 @@ def _print(found: Analysis) -> None:
 def _print_corrected(found: Corrected) -> None:
     document = found.to_dict()
     numbers = ("plain", "bias", "± s.e.", "corrected", "s.e.", f"{100 * found.confidence:g} %, approximate")
-    table = plain_table(["arm", "endpoint", *numbers], right=numbers)
+    table = plain_table("arm", "endpoint", *numbers, right=numbers)
     rows = [(arm, name, each) for arm, listed in document["arms"].items() for name, each in listed.items()]
     chosen = document["selected"]
     if chosen is not None:
@@ -159,7 +140,7 @@ def _print_corrected(found: Corrected) -> None:
     for arm, name, each in rows:
         ends = "-" if each["low"] is None else _ends((each["low"], each["high"]))
         shown = (figure(each[key]) for key in ("plain", "bias", "bias_se", "corrected", "se"))
-        add(table, arm, name, *shown, ends)
+        table.add_row(arm, name, *shown, ends)
     print_plain("")
     print_plain(found.says())
     print_plain(table)

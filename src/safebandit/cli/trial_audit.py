@@ -12,19 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from safebandit.cli.extras import live_packages
-from safebandit.cli.live import (
-    DATABASE,
-    Database,
-    Json,
-    Name,
-    add,
-    counting_bar,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-    read_events,
-)
+from safebandit.cli.live import DATABASE, Database, Name, open_ledger, read_events
+from safebandit.cli.output import Json, counting_bar, plain_table, print_document, print_plain
 from safebandit.errors import SafebanditError, TrialError
 
 Whole = Annotated[str | None, typer.Argument(help="The trial; without one, the database's own log of trials and keys.")]
@@ -57,10 +46,10 @@ def log(
         listed = [show_event(event, closed=told) for event in shown]
         print_document({"trial": name, "events": listed, "more": len(found) > limit})
         return
-    table = plain_table(["event", "time", "actor", "kind", "what"], right=("event",))
+    table = plain_table("event", "time", "actor", "kind", "what", right=("event",))
     for event in shown:
         what = describe_registered(event) if state is None else describe(event, state.settings.risks)
-        add(table, f"{event.number}", event.time, event.actor, event.kind, what)
+        table.add_row(f"{event.number}", event.time, event.actor, event.kind, what)
     print_plain(table)
     if len(found) > limit:
         typer.echo(f"there is more: --after {shown[-1].number}", err=True)
@@ -152,13 +141,15 @@ def export(
     """
     if out is None and kind is None:
         raise TrialError("an export needs a file or a kind; give --out units.csv, or --kind csv for stdout")
-    chosen = kind if kind is not None or out is None else out.suffix.lower().removeprefix(".")
+    ending = "" if out is None else out.suffix.lower().removeprefix(".")
     with open_ledger(db) as ledger:
-        from safebandit.trials.record.export import write_export
+        from safebandit.trials.record.export import KINDS, write_export
 
+        if kind is not None and ending in KINDS and ending != kind:
+            raise TrialError(f"--out {out} ends as a {ending} file, and --kind is {kind}; leave --kind out")
         # Elsewhere first: an export that fails leaves the file that is there as it is.
         with tempfile.TemporaryFile() as file:
-            write_export(ledger, name, str(chosen), file, whole=whole)
+            write_export(ledger, name, kind or ending, file, whole=whole)
             file.seek(0)
             if out is None:
                 shutil.copyfileobj(file, sys.stdout.buffer)

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli.live import NO_ARM, Desk, checked_actor, open_ledger, print_document
+from safebandit.cli.live import NO_ARM, Desk, checked_actor, open_ledger
+from safebandit.cli.output import print_document
 from safebandit.errors import TrialError
 
 # The status of a command of which a part was refused.

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from safebandit.cli.live import DATABASE, Database, Json, add, open_ledger, plain_table, print_document, print_plain
+from safebandit.cli.live import DATABASE, Database, open_ledger
+from safebandit.cli.output import Json, plain_table, print_document, print_plain
 
 
 def pending(
@@ -30,9 +31,9 @@ def pending(
         units = [{**each._asdict(), "missing": list(each.missing)} for each in found]
         print_document({"units": units, "total": total})
         return
-    table = plain_table(["unit", "trial", "arm", "asked", "waits for"])
+    table = plain_table("unit", "trial", "arm", "asked", "waits for")
     for each in found:
-        add(table, each.unit, each.trial, each.arm, f"{each.asked[:19]}Z", ", ".join(each.missing))
+        table.add_row(each.unit, each.trial, each.arm, f"{each.asked[:19]}Z", ", ".join(each.missing))
     print_plain(table)
     shown = "" if total == len(found) else f"; the {len(found):,} that wait longest are shown, --most has more"
     print_plain(f"{total:,} pending{shown}")

@@ -6,21 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli.live import (
-    DATABASE,
-    Actor,
-    Database,
-    Desk,
-    Json,
-    Name,
-    Reason,
-    add,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-    write,
-)
+from safebandit.cli.live import DATABASE, Actor, Database, Desk, Name, Reason, open_ledger, write
+from safebandit.cli.output import Json, plain_table, print_document, print_plain
 
 Propose = Annotated[
     bool, typer.Option("--propose", help="Propose it, for a second person to approve (`trial approve`).")
@@ -47,13 +34,13 @@ def proposals(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     if json:
         print_document({"trial": name, "proposals": [{"proposal": int(n), **each} for n, each in found.items()]})
         return
-    table = plain_table(["proposal", "to", "by", "until", "what"], right=("proposal",))
+    table = plain_table("proposal", "to", "by", "until", "what", right=("proposal",))
     for number, each in found.items():
         gives = each["gives"]
         outcome = f": {gives['outcome']}" if "outcome" in gives else ""
         what = gives.get("changes") or gives.get("what") or f"unit {gives.get('unit')}{outcome}"
         request = each["request"].replace("_", " ")
-        add(table, number, request, each["person"], each["expires"][:19], f"{what} ({gives['reason']})")
+        table.add_row(number, request, each["person"], each["expires"][:19], f"{what} ({gives['reason']})")
     print_plain(table)
 
 

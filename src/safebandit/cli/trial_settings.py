@@ -13,17 +13,16 @@ from safebandit.cli.live import (
     Actor,
     Database,
     Desk,
-    Json,
     Name,
     Reason,
     checked_actor,
     open_ledger,
-    print_document,
     read_design_flag,
     read_features,
     read_strata,
     write,
 )
+from safebandit.cli.output import Json, print_document
 from safebandit.cli.problem import names, one_or_more
 from safebandit.cli.trial_second import Propose, propose_to
 from safebandit.errors import TrialError

@@ -7,21 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from safebandit.cli.live import (
-    DATABASE,
-    Database,
-    Json,
-    Name,
-    add,
-    figure,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-    read_context,
-    read_events,
-    read_stratum,
-)
+from safebandit.cli.live import DATABASE, Database, Name, open_ledger, read_context, read_events, read_stratum
+from safebandit.cli.output import Json, figure, plain_table, print_document, print_plain
 from safebandit.errors import NotFoundError, TrialError
 
 if TYPE_CHECKING:
@@ -37,12 +24,12 @@ def trials(db: Database = DATABASE, json: Json = False) -> None:
     if json:
         print_document({"trials": rows})
         return
-    table = plain_table(["trial", "status", "units", "pending", "title"], right=("units", "pending"))
+    table = plain_table("trial", "status", "units", "pending", "title", right=("units", "pending"))
     for row in rows:
         status = "holds" if row["holding"] else "waits" if row["waiting"] else row["status"]
         where = row["holding_in"] if row["holding"] else row["waiting_in"]
         status += f" in {'; '.join(where)}" if where else ""
-        add(table, row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
+        table.add_row(row["name"], status, f"{row['units']:,}", f"{row['pending']:,}", row["title"])
     print_plain(table)
 
 
@@ -79,14 +66,14 @@ def status(name: Name, db: Database = DATABASE, json: Json = False) -> None:
     by_risk = _by_risk(found["risks"])
     numbers = ["plays", "pending", "reward", "credible"]
     numbers += [heading for risk in by_risk for heading in (f"risk{risk}", f"credible{risk}")]
-    table = plain_table(["arm", *numbers, "permissible"], right=tuple(numbers))
+    table = plain_table("arm", *numbers, "permissible", right=tuple(numbers))
     for arm in found["arms"]:
         risks = zip(arm["mean_risk"], arm["risk_interval"], strict=True)
         cells = [cell for mean, interval in risks for cell in (figure(mean), _interval(interval))]
         permissible = "by stratum" if found["factors"] else _PERMISSIBLE[arm["permissible"]]
         permissible = permissible if arm["active"] else "withdrawn"
-        add(
-            table, arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
+        table.add_row(
+            arm["arm"], f"{arm['plays']:,}", f"{arm['pending']:,}", figure(arm["mean_reward"]),
             _interval(arm["reward_interval"]), *cells, permissible,
         )  # fmt: skip
     print_plain(table)
@@ -138,9 +125,9 @@ def explain(
         print_document(found)
         return
     _print_head(found)
-    table = plain_table(["arm", "why"])
+    table = plain_table("arm", "why")
     for arm in found["arms"]:
-        add(table, arm["arm"], arm["why"])
+        table.add_row(arm["arm"], arm["why"])
     print_plain(table)
 
 
@@ -205,13 +192,12 @@ def _print_strata(found: dict[str, Any]) -> None:
     if not found["strata"]:
         return
     by_risk = [f"risk{risk}" for risk in _by_risk(found["risks"])]
-    table = plain_table(
-        ["stratum", "arm", "plays", "reward", *by_risk, "permissible"], right=("plays", "reward", *by_risk)
-    )  # fmt: skip
+    numbers = ("plays", "reward", *by_risk)
+    table = plain_table("stratum", "arm", *numbers, "permissible", right=numbers)
     for part in found["strata"]:
         for arm in part["arms"]:
             means = [figure(mean) for mean in (arm["mean_reward"], *arm["mean_risk"])]
-            add(table, part["stratum"], arm["arm"], f"{arm['plays']:,}", *means, _PERMISSIBLE[arm["permissible"]])
+            table.add_row(part["stratum"], arm["arm"], f"{arm['plays']:,}", *means, _PERMISSIBLE[arm["permissible"]])
     print_plain("above, all strata together; each by itself:")
     print_plain(table)
     for part in found["strata"]:
@@ -224,9 +210,9 @@ def _print_rules(found: dict[str, Any]) -> None:
     rules = found["progress"]["rules"] if found["progress"] else []
     if not rules:
         return
-    table = plain_table(["rule", "does", "measure", "reached at", "nearest arm"], right=("measure", "reached at"))
+    table = plain_table("rule", "does", "measure", "reached at", "nearest arm", right=("measure", "reached at"))
     for rule in rules:
-        add(table, rule["name"], rule["word"], figure(rule["measure"]), figure(rule["level"]), rule["arm"] or "-")
+        table.add_row(rule["name"], rule["word"], figure(rule["measure"]), figure(rule["level"]), rule["arm"] or "-")
     print_plain(table)
 
 
@@ -265,13 +251,13 @@ def _print_decision(event: Event, settings: Settings) -> None:
     bounds = [f"risk index{risk}" for risk in _by_risk(settings.risks)]
     own = content.get("own", {})
     numbers = ("reward index", *bounds, *own, "propensity")
-    table = plain_table(["arm", "permissible", "free", *numbers], right=numbers)
+    table = plain_table("arm", "permissible", "free", *numbers, right=numbers)
     for name in (arm for arm in settings.arms if arm in content["arms"]):
         seen = content["arms"][name]
         flags = ("yes" if seen[flag] else "no" for flag in ("permissible", "available"))
         others = (values[name] for values in own.values())
         indices = (seen["reward_index"], *seen["risk_index"], *others, seen["propensity"])
-        add(table, name, *flags, *(figure(value) for value in indices))
+        table.add_row(name, *flags, *(figure(value) for value in indices))
     print_plain(table)
     print_plain(f"propensities: {content['propensities']}; that none is given: {content['held_propensity']:g}")
     print_plain(f"policy {content['policy']}, version {content['version']} of the settings")

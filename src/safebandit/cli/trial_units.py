@@ -13,17 +13,16 @@ from safebandit.cli.live import (
     Actor,
     Database,
     Desk,
-    Json,
     Name,
     Reason,
     checked_actor,
     open_ledger,
-    print_document,
     read_context,
     read_risk,
     read_stratum,
     write,
 )
+from safebandit.cli.output import Json, print_document
 from safebandit.cli.trial_batch import DONE, Each, File, Preview, ask_file, change_file, one_of
 from safebandit.cli.trial_second import Propose, propose_to
 from safebandit.errors import TrialError

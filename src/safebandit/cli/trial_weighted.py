@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safebandit.cli.live import (
-    DATABASE,
-    Database,
-    Json,
-    Name,
-    OneStratum,
-    add,
-    figure,
-    open_ledger,
-    plain_table,
-    print_document,
-    print_plain,
-    read_stratum,
-)
+from safebandit.cli.live import DATABASE, Database, Name, OneStratum, open_ledger, read_stratum
+from safebandit.cli.output import Json, figure, plain_table, print_document, print_plain
 
 if TYPE_CHECKING:
     from safebandit.trials.analysis.off_policy import WhatIf
@@ -80,15 +68,15 @@ def _print_weighted(found: Weighted) -> None:
     sure = f"{100 * found.confidence:g} % interval"
     print_plain(f"{_whose(found)}: {found.units:,} units; {found.kind}s")
     numbers = ("known", "least chance", "IPW", "AIPW", "error", sure)
-    table = plain_table(["arm", "endpoint", *numbers], right=numbers)
+    table = plain_table("arm", "endpoint", *numbers, right=numbers)
     for each in found.means:
-        add(table, each.arm, each.endpoint, f"{each.known:,}", figure(each.least), figure(each.ipw), figure(each.mean),
-            figure(each.error), _ends(each.interval))  # fmt: skip
+        shown = (figure(value) for value in (each.least, each.ipw, each.mean, each.error))
+        table.add_row(each.arm, each.endpoint, f"{each.known:,}", *shown, _ends(each.interval))
     print_plain(table)
     if found.differences:
-        table = plain_table(["arm", "endpoint", "difference", "error", sure], right=("difference", "error", sure))
+        table = plain_table("arm", "endpoint", "difference", "error", sure, right=("difference", "error", sure))
         for pair in found.differences:
-            add(table, pair.arm, pair.endpoint, figure(pair.difference), figure(pair.error), _ends(pair.interval))
+            table.add_row(pair.arm, pair.endpoint, figure(pair.difference), figure(pair.error), _ends(pair.interval))
         print_plain(f'\nless "{found.control}"')
         print_plain(table)
     print_plain("")
@@ -100,9 +88,9 @@ def _print_weighted(found: Weighted) -> None:
 
 def _print_what_if(found: WhatIf) -> None:
     print_plain(f"{_whose(found)}: {found.units:,} units by {found.recorded_policy}; each next one by {found.policy}")
-    table = plain_table(["arm", "mean chance", "recorded"], right=("mean chance", "recorded"))
+    table = plain_table("arm", "mean chance", "recorded", right=("mean chance", "recorded"))
     for arm, share in found.shares.items():
-        add(table, arm, figure(share), figure(found.recorded_shares[arm]))
+        table.add_row(arm, figure(share), figure(found.recorded_shares[arm]))
     print_plain(table)
     print_plain(
         f"units given an arm whose mean risk so far was above its limit: {found.risky:.1f}, "
@@ -113,10 +101,11 @@ def _print_what_if(found: WhatIf) -> None:
         return
     sure = f"{100 * found.confidence:g} % interval"
     numbers = ("known", "per unit", sure, "recorded", "difference", "its interval")
-    table = plain_table(["endpoint", *numbers], right=numbers)
+    table = plain_table("endpoint", *numbers, right=numbers)
     for each in found.outcomes:
-        add(table, each.endpoint, f"{each.known:,} of {found.units:,}", figure(each.other), _ends(each.other_interval),
-            figure(each.recorded), figure(each.difference), _ends(each.difference_interval))  # fmt: skip
+        known, other = f"{each.known:,} of {found.units:,}", (figure(each.other), _ends(each.other_interval))
+        difference = figure(each.difference), _ends(each.difference_interval)
+        table.add_row(each.endpoint, known, *other, figure(each.recorded), *difference)
     print_plain("")
     print_plain(table)
     print_plain(f"intervals: {found.kind}; largest weight of a unit: {found.heaviest:.3g}")

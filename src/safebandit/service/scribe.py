@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 # At most so many requests share a transaction: others must not wait too long for the last of them.
 MOST_TOGETHER = 64
+# A request that is about so many units, at most, keeps those of other trials waiting for no more than a moment.
+SHORT = 8
 # Failures of the database that are one request's doing, not the database's.
 OF_THE_REQUEST = (sa.exc.DataError, sa.exc.IntegrityError)
 
@@ -36,9 +38,9 @@ class Scribe:
         self._ledger = ledger
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
-        # PostgreSQL locks a trial by itself: while one process writes in it, another one can write in others.
+        # PostgreSQL locks a trial by itself: what takes long in one must not keep other processes from the others.
         self._by_trial = ledger.engine.dialect.name == "postgresql"
-        # Those that were taken from the queue and not begun; only the thread that writes touches them.
+        # Those that were taken from the queue and not written, by trial; only the thread that writes touches them.
         self._taken: dict[str, list[_Request]] = {}
         self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
         self._thread.start()
@@ -71,29 +73,49 @@ class Scribe:
                 running = self._take(self._queue.get())
             batch = self._next() if self._taken else []
             # One that was given up before it began is not written; from now on none can be.
-            begun = [each for each in batch if each.answer.set_running_or_notify_cancel()]
+            begun = [each for each in batch if each.answer.running() or each.answer.set_running_or_notify_cancel()]
             if begun:
                 self._write(begun)
 
     def _take(self, request: _Request | None) -> bool:
-        """Put a request with those that can share its transaction; False where there will be no more."""
+        """Put a request with those of its trial; False where there will be no more."""
         if request is not None:
-            self._taken.setdefault(request.trial if self._by_trial else "", []).append(request)
+            self._taken.setdefault(request.trial, []).append(request)
         return request is not None
 
     def _next(self) -> list[_Request]:
-        """Those that are written next; the others of the same trial come after those of other trials."""
-        together = next(iter(self._taken))
-        requests = self._taken.pop(together)
-        if requests[MOST_TOGETHER:]:
-            self._taken[together] = requests[MOST_TOGETHER:]
-        return requests[:MOST_TOGETHER]
+        """Those that are written next: of the trial that waits longest, and of others that can share a transaction."""
+        batch: list[_Request] = []
+        for trial, requests in list(self._taken.items()):
+            room = MOST_TOGETHER - len(batch)
+            if room > 0 and (not batch or (self._can_share(batch) and self._can_share(requests))):
+                batch += requests[:room]
+                del self._taken[trial]
+                if requests[room:]:
+                    # They come after those of other trials.
+                    self._taken[trial] = requests[room:]
+        return batch
+
+    def _can_share(self, requests: list[_Request]) -> bool:
+        return not self._by_trial or all(0 < len(request.units) <= SHORT for request in requests)
+
+    def _put_back(self, requests: list[_Request]) -> None:
+        """Write these next, and wait for their trial then: another process has it now."""
+        first: dict[str, list[_Request]] = {}
+        for request in requests:
+            first.setdefault(request.trial, []).append(request)
+        later = self._taken
+        self._taken = {trial: [*each, *later.pop(trial, [])] for trial, each in first.items()} | later
 
     def _write(self, batch: list[_Request]) -> None:
         try:
             with self._ledger.writing() as writing:
                 for request in batch:
-                    writing.expect(request.trial, request.units)
+                    if request.units:
+                        writing.expect(request.trial, request.units)
+                elsewhere = writing.take()
+                self._put_back([request for request in batch if request.trial in elsewhere])
+                batch = [request for request in batch if request.trial not in elsewhere]
                 answers = [_try(request.work, writing) for request in batch]
         except Exception as failure:  # noqa: BLE001  an error in one request is told to that request alone
             if _is_for_all(failure):

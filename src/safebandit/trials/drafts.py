@@ -12,8 +12,10 @@ from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Allocator, Chances, Position
+from safebandit.trials.allocator import Allocator, Position
+from safebandit.trials.chances import DRAWS_ALONE, ESTIMATED, Chances
 from safebandit.trials.contexts import Context, by_name
+from safebandit.trials.decision_words import reason_of
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
 from safebandit.trials.eligibility import Mask
@@ -27,9 +29,6 @@ from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
-
-# How chances were noted that do not count the decision itself.
-DRAWS_ALONE = f"{ESTIMATED} from {CHANCE_DRAWS} draws"
 
 
 def create(settings: Settings) -> Draft:
@@ -121,7 +120,7 @@ def _grounds(
         for column, values in decision.own.items()
     }
     return {
-        "why": allocator.reason_of(decision),
+        "why": reason_of(allocator, decision),
         "arms": arms,
         **({"own": own} if own else {}),
         "propensities": chances.how,
@@ -210,10 +209,18 @@ def void(state: TrialState, unit: Unit, reason: str, *, alone: bool = True) -> D
     return Draft("voided", {"unit": unit.id, "reason": reason})
 
 
+def needs_another(state: TrialState, request: str) -> bool:
+    """Whether nobody does this alone: any amendment, and what is done to units of a trial that has ended."""
+    return request in state.settings.second_person and (request == "amend" or state.status in ENDED)
+
+
 def _check_alone(state: TrialState, request: str, what: str) -> None:
-    """Refuse what a trial that has ended lets nobody do alone."""
-    if state.status in ENDED and request in state.settings.second_person:
-        raise _needs_another(f"{what} after the trial is {state.status}")
+    """Refuse what nobody does alone in this trial."""
+    if needs_another(state, request):
+        when = "" if request == "amend" else f" after the trial is {state.status}"
+        raise ConflictError(
+            f"{what}{when} needs a second person in this trial; propose it, and another person approves it"
+        )
 
 
 def _read_outcome(state: TrialState, unit: Unit, reward: Any, risk: Any) -> list[float | None]:
@@ -233,8 +240,8 @@ def amend(state: TrialState, reason: str, changes: Mapping[str, Any], *, alone: 
     """New settings from now on; what was decided before stands. By one person `alone`, or as two want it."""
     if state.status in ENDED:
         raise ConflictError(f'trial "{state.name}" is {state.status}; a {state.status} trial cannot be amended')
-    if alone and "amend" in state.settings.second_person:
-        raise _needs_another("an amendment")
+    if alone:
+        _check_alone(state, "amend", "an amendment")
     reason = check_text("reason", reason)
     if isinstance(changes.get("design"), Design) and state.settings.design is not None:
         changes = {**changes, "design": changed_fields(state.settings.design, changes["design"])}
@@ -259,10 +266,6 @@ def unseal(state: TrialState, what: str, reason: str) -> Draft:
     if state.status == "closed" or what in state.unsealed:
         raise ConflictError(f'nothing of the {what} of trial "{state.name}" is concealed any more')
     return Draft("unsealed", {"what": what, "reason": check_text("reason", reason)})
-
-
-def _needs_another(what: str) -> ConflictError:
-    return ConflictError(f"{what} needs a second person in this trial; propose it, and another person approves it")
 
 
 # No arm is given any more, ever.

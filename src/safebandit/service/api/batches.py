@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
-from safebandit.errors import BatchError, StoppedError, TrialError
+from safebandit.errors import BatchError, TrialError
 from safebandit.service.access import Asker, Manager, Teller
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.answers import AnswerInBatch, BatchAnswer
@@ -17,9 +17,9 @@ from safebandit.service.api.writing import read_ahead, write
 from safebandit.service.guards import BATCH
 from safebandit.service.keys import Key
 from safebandit.service.refusals import sendable, status_of
+from safebandit.service.without_results import allocation_for, refusal_for
 from safebandit.trials.answers import Allocation
 from safebandit.trials.batches import Answered, carry_out
-from safebandit.trials.concealment import without_numbers
 from safebandit.trials.record.transaction import Transaction
 
 _REFUSED: dict[int | str, dict[str, Any]] = {
@@ -102,14 +102,11 @@ QUICK = [route for route in router.routes if isinstance(route, APIRoute) and rou
 
 
 def _one(number: int, answer: Answered, key: Key) -> AnswerInBatch:
-    reads = key.may("read")
     if isinstance(answer, TrialError):
-        said = answer.plain if isinstance(answer, StoppedError) and not reads else str(answer)
-        kind = type(answer).__name__
+        kind, said = type(answer).__name__, refusal_for(key, answer)
         return AnswerInBatch(number=number, status=status_of(answer), error=kind, message=sendable(said))
     if isinstance(answer, Allocation):
-        shown = answer if reads else answer._replace(why=without_numbers(answer.why))
-        given = answers.AllocationAnswer.model_validate(shown)
+        given = answers.AllocationAnswer.model_validate(allocation_for(key, answer))
         return AnswerInBatch(number=number, status=201 if answer.new and answer.arm is not None else 200, given=given)
     receipt = answers.ReceiptAnswer(event=answer.event, new=answer.new)
     return AnswerInBatch(number=number, status=201 if answer.new else 200, receipt=receipt)

@@ -17,8 +17,8 @@ from safebandit.service.api.answers import AllocationAnswer, ReceiptAnswer
 from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keys import Key
+from safebandit.service.without_results import allocation_for, refusal_for
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.concealment import without_numbers
 from safebandit.trials.engine import Engine, warm_up
 from safebandit.trials.record.store import Ahead
 from safebandit.trials.record.transaction import Transaction
@@ -103,13 +103,11 @@ async def ask(
         )  # fmt: skip
         given: Allocation = await write(request, trial, asking, [body.unit])
     except StoppedError as refusal:
-        raise refusal if key.may("read") else StoppedError(refusal.plain) from None
+        raise StoppedError(refusal_for(key, refusal)) from None
     if given.new:
         request.app.state.metrics.decided(trial, given.kind)
     response.status_code = 201 if given.new and given.arm is not None else 200
-    if not key.may("read"):
-        given = given._replace(why=without_numbers(given.why))
-    return AllocationAnswer.model_validate(given)
+    return AllocationAnswer.model_validate(allocation_for(key, given))
 
 
 @router.post("/trials/{trial}/outcomes", status_code=201, responses=_SAME_AGAIN)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.errors import RecordError, SafebanditError
@@ -16,8 +16,8 @@ from safebandit.service.alerts.outbox import Message
 from safebandit.service.alerts.rules import CHANNELS, KINDS, QUIET_SECONDS
 from safebandit.service.keys import Key
 from safebandit.service.page import views
-from safebandit.service.page.forms import Form, number, text
-from safebandit.service.page.rendering import PageRoute, go, read_form, render
+from safebandit.service.page.fields import FIRST, Form, number, text
+from safebandit.service.page.rendering import PageRoute, go, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import status_of
 from safebandit.service.roles import ROLES
@@ -25,8 +25,6 @@ from safebandit.trials.events import as_text
 from safebandit.trials.texts import check_name
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-# Where a form comes from is asked first, before who sent it.
-FIRST = [Depends(read_form)]
 MOST_MESSAGES = 50
 
 

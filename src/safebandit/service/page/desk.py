@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.service.access import Teller
 from safebandit.service.keys import Key
-from safebandit.service.page.forms import Form, text
-from safebandit.service.page.rendering import PageRoute, go, read_form, render
+from safebandit.service.page.fields import FIRST, Form, text
+from safebandit.service.page.rendering import PageRoute, go, render
 from safebandit.service.page.screens import live
 from safebandit.service.worklist import worklist
 from safebandit.trials.record.waiting import Place, Wanted, written_in
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-# Where a form comes from is asked first, before who sent it.
-FIRST = [Depends(read_form)]
 MOST_ROWS = 100
 # Trials that are named above the list, with how many of their units are in it.
 MOST_TRIALS = 20

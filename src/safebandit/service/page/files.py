@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from safebandit.errors import BatchError, SafebanditError, StoppedError, TrialError
+from safebandit.errors import BatchError, SafebanditError, TrialError
 from safebandit.service.access import Teller
 from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.guards import BATCH
 from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
-from safebandit.service.page.rendering import MOST_FILE_BYTES, PageRoute, go, read_form, render
+from safebandit.service.page.fields import FIRST, Form
+from safebandit.service.page.rendering import MOST_FILE_BYTES, PageRoute, go, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import status_of
+from safebandit.service.without_results import refusal_for
 from safebandit.trials.answers import Receipt
 from safebandit.trials.batch_files import read_outcomes, read_text
 from safebandit.trials.batches import Answered, carry_out
 from safebandit.trials.events import canonical
 from safebandit.trials.record.transaction import Transaction
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
+router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=FIRST)
 NAMED = "the file"
 
 
@@ -46,9 +48,7 @@ class _NotWrittenError(BatchError):
 
 
 @router.post(f"/trials/{{trial}}/outcomes{BATCH}")
-def tell_many(
-    trial: TrialInPath, request: Request, key: Teller, form: Annotated[FormData, Depends(read_form)]
-) -> Response:
+def tell_many(trial: TrialInPath, request: Request, key: Teller, form: Form) -> Response:
     """Show what a file would change; or, where that was shown and is still so, write it."""
     head = views.head(request.app.state.ledger, trial)
     mark = str(form.get("mark") or "")
@@ -86,11 +86,7 @@ def _work(trial: str, outcomes: Sequence[Mapping[str, Any]], rows: str, key: Key
 
 def _found(answers: Sequence[Answered], rows: str, key: Key) -> Found:
     taken = [answer for answer in answers if isinstance(answer, Receipt)]
-    refused = [(i, _said(each, key)) for i, each in enumerate(answers, 1) if isinstance(each, SafebanditError)]
+    refused = [(i, refusal_for(key, each)) for i, each in enumerate(answers, 1) if isinstance(each, SafebanditError)]
     new = [answer.new for answer in taken]
     mark = hashlib.sha256(canonical([rows, new, refused]).encode("utf-8", "backslashreplace")).hexdigest()
     return Found(sum(new), len(new) - sum(new), refused, mark)
-
-
-def _said(refusal: SafebanditError, key: Key) -> str:
-    return refusal.plain if isinstance(refusal, StoppedError) and not key.may("read") else str(refusal)

@@ -1,94 +1,36 @@
-"""What the forms of the pages do: read what was typed, have it written, and lead back to the page that shows it."""
+"""The forms on the page of a trial: read what was typed, have it written, and lead back to the page that shows it."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from starlette.datastructures import FormData
 
-from safebandit.errors import NotFoundError, RecordError, SafebanditError, StoppedError, TrialError
-from safebandit.problems.limits import plain_alpha
-from safebandit.service.access import Asker, Auditor, KeyKeeper, Manager, Teller, in_project
+from safebandit.errors import NotFoundError, RecordError, SafebanditError, TrialError
+from safebandit.service.access import Asker, Auditor, Manager, Teller
 from safebandit.service.api.proposals import person_of, warm_up_for
 from safebandit.service.api.schemas import TrialInPath
-from safebandit.service.keeping import check_gives, kept_key
 from safebandit.service.keys import Key
 from safebandit.service.page import screens, views
-from safebandit.service.page.rendering import PageRoute, go, read_form, render
+from safebandit.service.page.fields import FIRST, Form, lines, number, numbers, text, whole
+from safebandit.service.page.rendering import PageRoute, go, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import RefusedError, status_of
-from safebandit.service.roles import read_roles
+from safebandit.service.without_results import allocation_for, refusal_for
 from safebandit.trials.answers import Allocation
-from safebandit.trials.concealment import without_numbers
-from safebandit.trials.design import Design
-from safebandit.trials.drafts import ENDED
+from safebandit.trials.drafts import needs_another
 from safebandit.trials.engine import warm_up
 from safebandit.trials.record.transaction import Transaction
-from safebandit.trials.settings import Settings
-from safebandit.trials.texts import DEFAULT, check_name, project_of, read_unit_id
+from safebandit.trials.texts import read_unit_id
 
-# Where a form comes from is asked first, before who sent it.
-router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Depends(read_form)])
+router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=FIRST)
 Work = Callable[[Transaction], Any]
-Form = Annotated[FormData, Depends(read_form)]
 # So long a page waits for a verification; then it says how far it is.
 VERIFY_SECONDS = 20.0
-
-
-@router.post("/trials")
-def create_trial(request: Request, key: Manager, form: Form) -> Response:
-    """Create a trial, by its settings one by one or by a design."""
-    by = "create-by-design" if "design" in form else "create"
-    try:
-        name = check_name(text(form, "name").strip())
-        key = in_project(key, project_of(name), "manage")
-        settings = _designed(form) if "design" in form else _settings(form)
-        warm_up(settings)
-        _write(request, name, lambda writing: writing.create(name, settings, actor=key.actor))
-    except SafebanditError as problem:
-        sent = Sent(by, str(problem), True, form)
-        return screens.trials_screen(request, key, sent=sent, status=status_of(problem))
-    return go(f"/trials/{name}")
-
-
-def _designed(form: FormData) -> Settings:
-    return Settings.by_design(Design.from_toml(text(form, "design")), seed=whole(form, "seed", "seed"))
-
-
-def _settings(form: FormData) -> Settings:
-    return Settings.read(
-        lines(form, "arms"),
-        numbers(form, "alpha"),
-        risks=lines(form, "risks") or None,
-        policy=text(form, "policy").strip() or None,
-        seed=whole(form, "seed", "seed"),
-        pending_cap=whole(form, "pending_cap", "pending units per arm"),
-        delay=whole(form, "delay", "delay") or 0,
-        lost=text(form, "lost") or "harm",
-        title=text(form, "title").strip(),
-        ids=text(form, "ids").strip(),
-        units=whole(form, "units", "planned units"),
-        context=lines(form, "context") or None,
-        features=[[_number(part.strip(), "a feature") for part in line.split(",")] for line in lines(form, "features")]
-        or None,
-        control=text(form, "control").strip() or None,
-        control_floor=number(form, "control_floor", "the floor of the control") or 0.0,
-        strata=_strata(lines(form, "strata")),
-        second_person=[part.strip() for part in text(form, "second_person").split(",") if part.strip()],
-    )
-
-
-def _strata(typed: list[str]) -> dict[str, list[str]] | None:
-    """Factors and their levels, as site: a, b in a line for each."""
-    parts = [line.partition(":") for line in typed]
-    if not all(colon for _, colon, _ in parts) or len({name.strip() for name, _, _ in parts}) < len(parts):
-        raise TrialError(f"strata are written as site: a, b, a line for each factor, got {typed[0][:40]!r}")
-    return {name.strip(): [level.strip() for level in levels.split(",")] for name, _, levels in parts} or None
 
 
 @router.post("/trials/{trial}/ask")
@@ -123,42 +65,35 @@ def tell(trial: TrialInPath, request: Request, key: Teller, form: Form) -> Respo
 @router.post("/trials/{trial}/correct")
 def correct(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Put another outcome in the place of one that was told."""
-
-    def read() -> Work:
-        unit, reason, outcome = text(form, "unit"), text(form, "reason"), _outcome(request, trial, form)
-        if _needs_another(request, trial, "correct"):
-            return _proposed(key, trial, "correct", id=unit, reason=reason, **outcome)
-        ahead = request.app.state.ledger.read_ahead(trial)
-        return lambda writing: writing.trial(trial, ahead).correct(unit, **outcome, reason=reason, actor=key.actor)
-
-    return _do(request, key, trial, "correct", form, read)
+    return _change(request, key, trial, "correct", form)
 
 
 @router.post("/trials/{trial}/give-up")
 def give_up(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """No longer wait for a unit's outcome."""
-
-    def read() -> Work:
-        unit, reason = text(form, "unit"), text(form, "reason")
-        if _needs_another(request, trial, "give_up"):
-            return _proposed(key, trial, "give_up", id=unit, reason=reason)
-        return lambda writing: writing.trial(trial).give_up(unit, reason=reason, actor=key.actor)
-
-    return _do(request, key, trial, "give-up", form, read)
+    return _change(request, key, trial, "give_up", form)
 
 
 @router.post("/trials/{trial}/void")
 def void(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Count a unit that never got its arm as nothing."""
+    return _change(request, key, trial, "void", form)
+
+
+def _change(request: Request, key: Key, trial: str, change: str, form: FormData) -> Response:
+    """Have the engine do this about a unit, for the reason that was typed; or propose it, where two must want it."""
 
     def read() -> Work:
-        unit, reason = text(form, "unit"), text(form, "reason")
-        if _needs_another(request, trial, "void"):
-            return _proposed(key, trial, "void", id=unit, reason=reason)
-        ahead = request.app.state.ledger.read_ahead(trial)
-        return lambda writing: writing.trial(trial, ahead).void(unit, reason=reason, actor=key.actor)
+        said: dict[str, Any] = {"id": text(form, "unit"), "reason": text(form, "reason")}
+        if change == "correct":
+            said |= _outcome(request, trial, form)
+        ledger = request.app.state.ledger
+        if needs_another(ledger.state(trial), change):
+            return _proposed(key, trial, change, **said)
+        ahead = None if change == "give_up" else ledger.read_ahead(trial)
+        return lambda writing: getattr(writing.trial(trial, ahead), change)(**said, actor=key.actor)
 
-    return _do(request, key, trial, "void", form, read)
+    return _do(request, key, trial, change.replace("_", "-"), form, read)
 
 
 @router.post("/trials/{trial}/amend")
@@ -178,12 +113,12 @@ def amend(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Res
             "control_floor": number(form, "control_floor", "the floor of the control"),
         }
         # Compiling takes seconds, and not in the thread that writes: others would wait.
-        settings = _standing(request, trial)[0]
-        warm_up(settings.amended(**changes))
-        if "amend" in settings.second_person:
-            said = {"person": person_of(key), "reason": reason, **changes}
-            return lambda writing: writing.trial(trial).propose("amend", actor=key.actor, **said)
-        ahead = request.app.state.ledger.read_ahead(trial)
+        ledger = request.app.state.ledger
+        state = ledger.state(trial)
+        warm_up(state.settings.amended(**changes))
+        if needs_another(state, "amend"):
+            return _proposed(key, trial, "amend", reason=reason, **changes)
+        ahead = ledger.read_ahead(trial)
         return lambda writing: writing.trial(trial, ahead).amend(reason=reason, actor=key.actor, **changes)
 
     return _do(request, key, trial, "amend", form, read)
@@ -204,9 +139,7 @@ def unseal(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Re
     """Propose to show what is concealed until the end."""
 
     def read() -> Work:
-        said: dict[str, Any]
-        said = {"what": text(form, "what"), "reason": text(form, "reason"), "person": person_of(key)}
-        return lambda writing: writing.trial(trial).propose("unseal", actor=key.actor, **said)
+        return _proposed(key, trial, "unseal", what=text(form, "what"), reason=text(form, "reason"))
 
     return _do(request, key, trial, "unseal", form, read)
 
@@ -230,21 +163,10 @@ def settle(
     return _do(request, key, trial, "proposals", form, read)
 
 
-def _needs_another(request: Request, trial: str, change: str) -> bool:
-    """Whether a trial has ended and lets nobody do this alone any more."""
-    settings, status = _standing(request, trial)
-    return status in ENDED and change in settings.second_person
-
-
 def _proposed(key: Key, trial: str, change: str, **said: Any) -> Work:
+    """A change that is proposed, for a second person to approve."""
     person = person_of(key)
     return lambda writing: writing.trial(trial).propose(change, person=person, actor=key.actor, **said)
-
-
-def _standing(request: Request, trial: str) -> tuple[Settings, str]:
-    """A trial's settings and its status."""
-    state = request.app.state.ledger.state(trial)
-    return state.settings, state.status
 
 
 @router.post("/trials/{trial}/units")
@@ -277,53 +199,14 @@ async def verify_log(trial: TrialInPath, request: Request, key: Auditor, form: F
     return render(request, "verified.html", key=key, head=head, found=found, job=job, expected=expected)
 
 
-@router.post("/keys")
-def create_key(request: Request, key: KeyKeeper, form: Form) -> Response:
-    """Make a key, and show it this once."""
-    try:
-        days = number(form, "days", "days until it expires")
-        project = text(form, "project").strip() or DEFAULT
-        roles = {project: text(form, "role")}
-        check_gives(key, read_roles(roles))
-        name = text(form, "name").strip()
-        made, shown = request.app.state.keys.create(name, roles, days=days, actor=key.actor)
-    except SafebanditError as problem:
-        sent = Sent("key", str(problem), True, form)
-        return screens.keys_screen(request, key, sent=sent, status=status_of(problem))
-    sent = Sent("key", f'The key "{made.name}" ({made.role}) was made.')
-    return screens.keys_screen(request, key, sent=sent, shown=shown)
-
-
-@router.post("/keys/{id}/rotate")
-def rotate_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
-    """Give a key another secret, and show it this once."""
-    kept_key(request, key, id)
-    try:
-        hours = number(form, "hours", "hours that the old secret works yet") or 0.0
-        made, shown = request.app.state.keys.rotate(id, overlap_hours=hours, actor=key.actor)
-    except SafebanditError as problem:
-        return screens.keys_screen(request, key, sent=Sent("key", str(problem), True), status=status_of(problem))
-    sent = Sent("key", f'The key "{made.name}" has another secret; the one before works until {made.old_until}.')
-    return screens.keys_screen(request, key, sent=sent, shown=shown)
-
-
-@router.post("/keys/{id}/revoke")
-def revoke_key(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
-    """Make a key worthless."""
-    kept_key(request, key, id)
-    request.app.state.keys.revoke(id, actor=key.actor)
-    return go("/keys")
-
-
 def _do(request: Request, key: Key, trial: str, form: str, typed: FormData, read: Callable[[], Work]) -> Response:
     """Read the form and have it written; the page then shows what became of it, beside the form."""
     try:
-        done = _write(request, trial, read())
+        done = write(request, trial, read())
     except (NotFoundError, RecordError):
         raise
     except SafebanditError as problem:
-        shown = problem.plain if isinstance(problem, StoppedError) and not key.may("read") else str(problem)
-        sent = Sent(form, shown, True, typed)
+        sent = Sent(form, refusal_for(key, problem), True, typed)
         return screens.trial_screen(request, key, trial, sent=sent, status=status_of(problem))
     if isinstance(done, Allocation) and done.new:
         request.app.state.metrics.decided(trial, done.kind)
@@ -359,11 +242,11 @@ def given_words(unit: str, arm: str) -> str:
 def _given(key: Key, done: Allocation, typed: FormData) -> Sent:
     if done.arm is not None:
         return Sent("ask", given_words(done.unit, done.arm))
-    why = done.why if key.may("read") else without_numbers(done.why)
+    why = allocation_for(key, done).why
     return Sent("ask", f"Unit {done.unit} gets no arm: {why}.", True, {**typed, "unit": done.unit})
 
 
-def _write(request: Request, trial: str, work: Work) -> Any:
+def write(request: Request, trial: str, work: Work) -> Any:
     """Wait until it is on disk; this is a thread of its own, the service goes on."""
     return request.app.state.scribe.write(trial, work).result()
 
@@ -388,42 +271,3 @@ def _stratum(request: Request, trial: str, form: FormData) -> dict[str, str] | N
     factors = views.head(request.app.state.ledger, trial).settings.factors
     told = {name: text(form, f"stratum_{i}") for i, (name, _) in enumerate(factors)}
     return {name: level for name, level in told.items() if level} or None
-
-
-# By hand: Pydantic models of these forms would be longer, as every mistake needs a message in our words anyway.
-def text(form: FormData, field: str) -> str:
-    """What a field says."""
-    value = form.get(field, "")
-    return value if isinstance(value, str) else ""
-
-
-def lines(form: FormData, field: str) -> list[str]:
-    """What a field says line by line, without empty lines."""
-    return [line.strip() for line in re.split(r"\r?\n", text(form, field)) if line.strip()]
-
-
-def number(form: FormData, field: str, what: str) -> float | None:
-    """The number in a field; None if it is empty."""
-    typed = text(form, field).strip()
-    return _number(typed, what) if typed else None
-
-
-def numbers(form: FormData, field: str) -> Any:
-    """One number, or several with commas between them; None if there is none."""
-    typed = text(form, field)
-    return plain_alpha(tuple(_number(part.strip(), field) for part in typed.split(","))) if typed.strip() else None
-
-
-def whole(form: FormData, field: str, what: str) -> int | None:
-    """The whole number in a field; None if it is empty."""
-    typed = text(form, field).strip()
-    if typed and not re.fullmatch(r"[0-9]{1,30}", typed):
-        raise TrialError(f"{what} must be a whole number, got {typed[:40]!r}")
-    return int(typed) if typed else None
-
-
-def _number(typed: str, what: str) -> float:
-    try:
-        return float(typed)
-    except ValueError:
-        raise TrialError(f"{what} must be a number such as 0.2, got {typed[:40]!r}") from None

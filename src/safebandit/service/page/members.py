@@ -10,7 +10,7 @@ from safebandit.errors import RecordError, SafebanditError
 from safebandit.service.access import Founder, KeyKeeper
 from safebandit.service.keeping import check_gives, kept_person, shown_person
 from safebandit.service.keys import Key
-from safebandit.service.page.forms import Form, text
+from safebandit.service.page.fields import Form, text
 from safebandit.service.page.rendering import PageRoute, go, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import status_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.errors import RecordError, SafebanditError, SimulationError
@@ -13,8 +13,8 @@ from safebandit.service.access import Manager
 from safebandit.service.api.schemas import TrialInPath
 from safebandit.service.keys import Key
 from safebandit.service.page import views
-from safebandit.service.page.forms import number, text, whole
-from safebandit.service.page.rendering import PageRoute, read_form, render
+from safebandit.service.page.fields import FIRST, Form, number, text, whole
+from safebandit.service.page.rendering import PageRoute, render
 from safebandit.service.page.screens import Sent
 from safebandit.service.refusals import status_of
 from safebandit.service.rehearsing import MOST_RUNS, Supposed
@@ -36,10 +36,8 @@ def supposing(trial: TrialInPath, request: Request, key: Manager) -> Response:
     return _screen(request, key, views.head(request.app.state.ledger, trial), Sent())
 
 
-@router.post("/trials/{trial}/rehearsal", dependencies=[Depends(read_form)])
-async def rehearse(
-    trial: TrialInPath, request: Request, key: Manager, form: Annotated[FormData, Depends(read_form)]
-) -> Response:
+@router.post("/trials/{trial}/rehearsal", dependencies=FIRST)
+async def rehearse(trial: TrialInPath, request: Request, key: Manager, form: Form) -> Response:
     """Run the trial against what is supposed, and show what to expect, or how far it is."""
     head = await asyncio.to_thread(views.head, request.app.state.ledger, trial)
     jobs = request.app.state.rehearsals

@@ -1,4 +1,4 @@
-"""The pages for people: the list of trials, a trial, its log, and the keys."""
+"""The pages for people: the list of trials, a trial and its log here, and those that have files of their own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,22 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from safebandit.errors import NotFoundError
-from safebandit.service.access import Auditor, KeyKeeper, Lister, Reader
+from safebandit.service.access import Auditor, Lister, Reader
 from safebandit.service.api.schemas import After, TrialInPath
 from safebandit.service.keys import Key
-from safebandit.service.page import alerting, desk, files, forms, members, rehearsals, screens, signing, views
+from safebandit.service.page import (
+    alerting,
+    creating,
+    desk,
+    files,
+    forms,
+    keys,
+    members,
+    rehearsals,
+    screens,
+    signing,
+    views,
+)
 from safebandit.service.page.forms import given_words
 from safebandit.service.page.rendering import FOLDER, PageRoute, go, render
 from safebandit.service.page.screens import Sent
@@ -97,16 +109,12 @@ def event(trial: TrialInPath, number: Annotated[int, Path(ge=1, lt=2**63)], requ
     return render(request, "event.html", key=key, head=head, **shown)
 
 
-@router.get("/keys")
-def keys_page(request: Request, key: KeyKeeper) -> Response:
-    """The keys, without their secrets."""
-    return screens.keys_screen(request, key)
-
-
 router.include_router(files.router)
 router.include_router(rehearsals.router)
+router.include_router(creating.router)
 router.include_router(forms.router)
 router.include_router(signing.router)
+router.include_router(keys.router)
 router.include_router(members.router)
 router.include_router(desk.router)
 router.include_router(alerting.router)

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 from fastapi import Request, Response
 
 from safebandit.core.policies import POLICIES
-from safebandit.service.keeping import keepable
 from safebandit.service.keys import Key
 from safebandit.service.page import analysis_charts, charts, views
 from safebandit.service.page.rendering import render
-from safebandit.service.roles import ROLES
 from safebandit.trials.concealment import without_numbers
 from safebandit.trials.descriptions import describe
 from safebandit.trials.reading import LOST
@@ -231,14 +229,6 @@ def units_screen(request: Request, key: Key, name: str, *, unit: str = "", befor
     found = [ledger.unit(name, unit)] if unit else views.listed(ledger, name, before=before, most=PER_PAGE)
     older = not unit and bool(found) and found[-1].round > 1
     return render(request, "units.html", key=key, head=head, units=found, unit=unit, before=before, older=older)
-
-
-def keys_screen(
-    request: Request, key: Key, *, sent: Sent | None = None, shown: str | None = None, status: int = 200
-) -> Response:
-    """The keys; `shown` is the text of one that was made now."""
-    known = [each for each in request.app.state.keys.all() if keepable(key, each)]
-    return render(request, "keys.html", status, key=key, keys=known, roles=ROLES, sent=sent or Sent(), shown=shown)
 
 
 def worded(events: list[Any], head: views.Head) -> list[tuple[Any, str]]:

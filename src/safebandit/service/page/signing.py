@@ -13,7 +13,7 @@ from safebandit.service.access import COOKIE, key_of, note_guess, refuse_guessin
 from safebandit.service.keys import Key, Keys
 from safebandit.service.logs import log
 from safebandit.service.oidc.provider import Begun, Claims, Provider
-from safebandit.service.page.forms import Form, text
+from safebandit.service.page.fields import Form, text
 from safebandit.service.page.rendering import PageRoute, go, render
 from safebandit.service.people import Person
 from safebandit.service.refusals import RefusedError

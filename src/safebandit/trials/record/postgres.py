@@ -17,6 +17,8 @@ import psycopg
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
+from safebandit.trials.record.exchange import Exchange
+
 # Seconds: to connect; for another transaction's lock; for a statement, as the server counts; for an answer, as we do.
 CONNECT_SECONDS = 5
 LOCK_SECONDS = 5
@@ -46,6 +48,9 @@ def open_postgres(url: URL, pool: int) -> sa.Engine:
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
+        "client_encoding": "utf8",
+        # Whoever prepares statements forgets them all after a rollback, and only one can: `exchange` does.
+        "prepare_threshold": None,
     }
     made = sa.create_engine(
         url, pool_size=min(5, pool), max_overflow=max(0, pool - 5), pool_timeout=POOL_SECONDS,
@@ -73,9 +78,7 @@ def _check_idle(dialect: Any, connection: Any, record: Any, _: Any) -> None:
 @contextlib.contextmanager
 def without_limits(connection: sa.Connection) -> Iterator[None]:
     """Let the statements of this transaction take as long as they do: new tables for a large record."""
-    found = connection.connection.dbapi_connection
-    if not isinstance(found, _Timed):
-        raise TypeError(f"only a connection to PostgreSQL has these limits, got {found!r}")
+    found = Timed.of(connection)
     connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
     found.limited = False
     try:
@@ -94,7 +97,7 @@ class _Connector:
         if time.monotonic() < self._silent_until:
             raise psycopg.errors.ConnectionTimeout("the server did not answer a moment ago")
         try:
-            made = _Timed.connect(*arguments, **named)
+            made = Timed.connect(*arguments, **named)
         except psycopg.errors.ConnectionTimeout:
             self.note_silence()
             raise
@@ -106,11 +109,24 @@ class _Connector:
         self._silent_until = time.monotonic() + PAUSE_SECONDS
 
 
-class _Timed(psycopg.Connection[Any]):
+class Timed(psycopg.Connection[Any]):
     """A connection that is given up when an answer takes too long."""
 
     connector: _Connector | None = None
     limited = True
+
+    @classmethod
+    def of(cls, connection: sa.Connection) -> Timed:
+        """The driver's connection that SQLAlchemy's has."""
+        found = connection.connection.dbapi_connection
+        if not isinstance(found, cls):
+            raise TypeError(f"only a connection to PostgreSQL can do this, got {found!r}")
+        return found
+
+    @functools.cached_property
+    def exchange(self) -> Exchange:
+        """Statements that are sent together."""
+        return Exchange(self)
 
     def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
         """Consume a generator of psycopg's, as long as there is patience."""

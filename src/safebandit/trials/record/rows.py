@@ -1,14 +1,14 @@
 """The statements of every ask and tell, in the driver's own words: many rows at once, and nothing compiled again.
 
 SQLAlchemy's own way to a row takes many times as long as the database does. Its connection still runs these, so that
-a failure is told as any other.
+a failure is told as any other. Those of PostgreSQL are in `postgres_rows`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import sqlalchemy as sa
 
@@ -16,65 +16,55 @@ from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.units import Unit
 
-_EVENT = tuple(column.name for column in events.c)
-_UNIT = tuple(column.name for column in units.c)
-# Rows that are read at once.
-PAGE = 1000
+EVENT = tuple(column.name for column in events.c)
+UNIT = tuple(column.name for column in units.c)
 # What changes of a unit after it was given its arm.
-_CHANGES = ("outcome", "told_at", "lost_at", "voided_at", "pending")
-_TRIAL = tuple(column.name for column in trials.c if column.name != "name")
+CHANGES = ("outcome", "told_at", "lost_at", "voided_at", "pending")
+TRIAL = tuple(column.name for column in trials.c if column.name != "name")
 # The log's own index of the units that were given arms; the same words as in the migration that made it.
 ASKED = {
     "sqlite": "CASE WHEN json_valid(body) THEN json_extract(body, '$.unit') END",
     "postgresql": "asked_unit(body)",
 }
-_AMONG = {"sqlite": "IN (SELECT value FROM json_each(?))", "postgresql": "= ANY(%s)"}
-# SQLite is locked as a whole, and has no words for it.
-_LOCKED = {"sqlite": "", "postgresql": " FOR UPDATE"}
+# Rows that are read at once.
+PAGE = 1000
 
 
-def _written(dialect: str) -> dict[str, str]:
-    mark, among, asked = {"sqlite": "?", "postgresql": "%s"}[dialect], _AMONG[dialect], ASKED[dialect]
-    marks = {name: ", ".join([mark] * len(columns)) for name, columns in (("events", _EVENT), ("units", _UNIT))}
-    changes, state = (", ".join(f"{name} = {mark}" for name in names) for names in (_CHANGES, _TRIAL))
+def _written() -> dict[str, str]:
+    marks = {name: ", ".join("?" * len(columns)) for name, columns in (("events", EVENT), ("units", UNIT))}
+    changes, state = (", ".join(f"{name} = ?" for name in names) for names in (CHANGES, TRIAL))
+    asked, among = ASKED["sqlite"], "IN (SELECT value FROM json_each(?))"
     return {
-        "lock trial": f"SELECT {', '.join(_TRIAL)} FROM trials WHERE name = {mark}{_LOCKED[dialect]}",
-        "add events": f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({marks['events']})",
-        "add units": f"INSERT INTO units ({', '.join(_UNIT)}) VALUES ({marks['units']})",
-        "change units": f"UPDATE units SET {changes} WHERE trial = {mark} AND id = {mark}",
-        "change trial": f"UPDATE trials SET {state} WHERE name = {mark}",
-        "all units": f"SELECT {', '.join(_UNIT)} FROM units WHERE trial = {mark}",
-        "find units": f"SELECT {', '.join(_UNIT)} FROM units WHERE trial = {mark} AND id {among}",
-        "find asked": f"SELECT {asked} FROM events WHERE trial = {mark} AND kind = 'asked' AND {asked} {among}",
+        # SQLite is locked as a whole, and has no words for it.
+        "lock trial": f"SELECT {', '.join(TRIAL)} FROM trials WHERE name = ?",
+        "add events": f"INSERT INTO events ({', '.join(EVENT)}) VALUES ({marks['events']})",
+        "add units": f"INSERT INTO units ({', '.join(UNIT)}) VALUES ({marks['units']})",
+        "change units": f"UPDATE units SET {changes} WHERE trial = ? AND id = ?",
+        "change trial": f"UPDATE trials SET {state} WHERE name = ?",
+        "find units": f"SELECT {', '.join(UNIT)} FROM units WHERE trial = ? AND id {among}",
+        "find asked": f"SELECT {asked} FROM events WHERE trial = ? AND kind = 'asked' AND {asked} {among}",
     }
 
 
-def _at_once(change_trial: str) -> str:
-    """All that is written of a trial in one statement, for PostgreSQL: the server is asked once, and not four times."""
-    added = (
-        f"INSERT INTO {table} ({names}) SELECT {names} FROM {_sent(table)}"
-        for table, names in (("events", ", ".join(_EVENT)), ("units", ", ".join(_UNIT)))
-    )
-    log, given = added
-    changes = ", ".join(f"{name} = changed.{name}" for name in _CHANGES)
-    return (
-        f"WITH state AS ({change_trial}), log AS ({log}), given AS ({given}) "
-        f"UPDATE units SET {changes} FROM {_sent('units')} AS changed "
-        "WHERE units.trial = changed.trial AND units.id = changed.id"
-    )
-
-
-def _sent(table: str) -> str:
-    """Rows of a table that are sent as one text: the driver writes that many times faster than lists."""
-    return f"json_populate_recordset(NULL::{table}, %s::json)"
-
-
-_STATEMENTS = {dialect: _written(dialect) for dialect in ASKED}
-_STATEMENTS["postgresql"]["all at once"] = _at_once(_STATEMENTS["postgresql"]["change trial"])
+_STATEMENTS = _written()
 
 
 def _run(connection: sa.Connection, what: str, values: Any) -> sa.CursorResult[Any]:
-    return connection.exec_driver_sql(_STATEMENTS[connection.dialect.name][what], values)
+    return connection.exec_driver_sql(_STATEMENTS[what], values)
+
+
+class Found(NamedTuple):
+    """Of some ids of a trial: the rows of those that are units, and those that were given an arm, says the log."""
+
+    units: Sequence[Any] = ()
+    asked: frozenset[str] = frozenset()
+
+
+class Taken(NamedTuple):
+    """A trial's row, which nobody else writes until the transaction ends, and what was found of some ids."""
+
+    row: Any
+    found: Found
 
 
 class Written(NamedTuple):
@@ -88,42 +78,53 @@ class Written(NamedTuple):
     changed: Iterable[Unit]
 
 
-def lock_trial(connection: sa.Connection, name: str) -> Any:
-    """The row of a trial, if there is one, which nobody else writes until the transaction ends."""
-    return _run(connection, "lock trial", (name,)).one_or_none()
+def take(connection: sa.Connection, wanted: Mapping[str, Sequence[str]]) -> tuple[dict[str, Taken], set[str]]:
+    """Lock trials, and find these ids of each; also the names of those that another process writes just now.
 
-
-def write(connection: sa.Connection, name: str, written: Written) -> None:
-    """Write all that has changed of a trial."""
-    state = (*(written.state[column] for column in _TRIAL), name)
-    log, new, changed = (
-        [tuple(event) for event in written.log],
-        [as_row(name, unit) for unit in written.new],
-        [as_row(name, unit) for unit in written.changed],
-    )
+    Only the first is waited for: so nobody waits who has locked what another one waits for. One that is not there is in
+    neither, or may seem to be written elsewhere.
+    """
     if connection.dialect.name == "postgresql":
-        parts = ((log, _EVENT), (new, _UNIT), (changed, _UNIT))
-        sent = (canonical([dict(zip(names, row, strict=True)) for row in rows], finite=True) for rows, names in parts)
-        _run(connection, "all at once", (*state, *sent))
+        return cast("tuple[dict[str, Taken], set[str]]", _on_postgres().take(connection, wanted))
+    locked = {name: _run(connection, "lock trial", (name,)).one_or_none() for name in wanted}
+    there = {name: row for name, row in locked.items() if row is not None}
+    return {name: Taken(row, find(connection, name, wanted[name])) for name, row in there.items()}, set()
+
+
+def find(connection: sa.Connection, trial: str, ids: Sequence[str]) -> Found:
+    """What the units and the log of a trial have of these ids; the log of those that are no units, at least."""
+    if not ids:
+        return Found()
+    if connection.dialect.name == "postgresql":
+        return cast("Found", _on_postgres().find(connection, trial, ids))
+    there = _run(connection, "find units", (trial, canonical(list(ids)))).all()
+    known = {row.id for row in there}
+    new = [unit for unit in ids if unit not in known]
+    asked = _run(connection, "find asked", (trial, canonical(new))) if new else ()
+    return Found(there, frozenset(row[0] for row in asked))
+
+
+def write(connection: sa.Connection, written: Mapping[str, Written]) -> None:
+    """Write all that has changed of trials, as the last thing in a transaction."""
+    if connection.dialect.name == "postgresql":
+        _on_postgres().write(connection, written)
         return
-    _run(connection, "change trial", state)
-    for what, rows in (("add events", log), ("add units", new), ("change units", list(map(_change, changed)))):
-        if rows:
-            _run(connection, what, rows)
+    for name, each in written.items():
+        _run(connection, "change trial", (*(each.state[column] for column in TRIAL), name))
+        parts = {
+            "add events": [tuple(event) for event in each.log],
+            "add units": [as_row(name, unit) for unit in each.new],
+            "change units": [_change(as_row(name, unit)) for unit in each.changed],
+        }
+        for what, rows in parts.items():
+            if rows:
+                _run(connection, what, rows)
 
 
-def find_units(connection: sa.Connection, trial: str, ids: Sequence[str]) -> Sequence[Any]:
-    """The rows of those units of a trial that have one of these ids."""
-    return _run(connection, "find units", (trial, _listed(connection, ids))).all()
+def _on_postgres() -> Any:
+    from safebandit.trials.record import postgres_rows
 
-
-def find_asked(connection: sa.Connection, trial: str, ids: Sequence[str]) -> set[str]:
-    """Those of these ids that were given an arm, says the log."""
-    return {row[0] for row in _run(connection, "find asked", (trial, _listed(connection, ids)))}
-
-
-def _listed(connection: sa.Connection, ids: Sequence[str]) -> Any:
-    return canonical(list(ids)) if connection.dialect.name == "sqlite" else list(ids)
+    return postgres_rows
 
 
 def as_row(trial: str, unit: Unit) -> tuple[Any, ...]:
@@ -135,9 +136,12 @@ def as_row(trial: str, unit: Unit) -> tuple[Any, ...]:
 
 
 # In the order of the statement that changes a unit.
-_change = operator.itemgetter(*(_UNIT.index(name) for name in (*_CHANGES, "trial", "id")))
+_change = operator.itemgetter(*(UNIT.index(name) for name in (*CHANGES, "trial", "id")))
 
 
 def read_units(connection: sa.Connection, trial: str) -> Iterator[Sequence[Any]]:
     """The rows of all units of a trial, page by page."""
-    return iter(_run(connection, "all units", (trial,)).partitions(PAGE))
+    return iter(connection.execute(_ALL_UNITS, {"of": trial}).partitions(PAGE))
+
+
+_ALL_UNITS = sa.select(units).where(units.c.trial == sa.bindparam("of"))

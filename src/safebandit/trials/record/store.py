@@ -51,20 +51,21 @@ class DatabaseStore:
 
     def _check_new(self, id: str) -> None:
         """Ask the log, too, before a unit counts as new: one damaged index must not give it another arm."""
-        if rows.find_asked(self._connection, self._trial, [id]):
+        if id in rows.find(self._connection, self._trial, [id]).asked:
             raise DamagedError(f"unit {id!r} was given an arm, says the log, but is not found; verify the trial")
 
     def expect(self, ids: Iterable[str]) -> None:
         """Read these units at once, for requests that follow; what is wrong with one is said when it is asked for."""
         wanted = list(dict.fromkeys(unit for unit in ids if unit not in self._found))
-        if not wanted:
-            return
-        for row in rows.find_units(self._connection, self._trial, wanted):
+        self.know(wanted, rows.find(self._connection, self._trial, wanted))
+
+    def know(self, ids: Iterable[str], found: rows.Found) -> None:
+        """Keep what the database has of these ids; those that neither the units nor the log have are of nobody yet."""
+        for row in found.units:
             with contextlib.suppress(DamagedError):
                 self._found[row.id] = _read_unit(row)
-        new = [unit for unit in wanted if unit not in self._found]
-        if new:
-            self._absent.update(set(new) - rows.find_asked(self._connection, self._trial, new))
+        there = {row.id for row in found.units} | found.asked
+        self._absent.update(unit for unit in ids if unit not in there)
 
     def put(self, unit: Unit) -> None:
         """Keep a new unit, or what has changed of it."""

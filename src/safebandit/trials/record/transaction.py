@@ -34,6 +34,8 @@ class Transaction:
         self._stores: dict[str, DatabaseStore] = {}
         self._created: list[str] = []
         self._expected: dict[str, list[str | int]] = {}
+        # Trials that are locked, and not yet asked for.
+        self._taken: dict[str, tuple[list[str], rows.Taken]] = {}
 
     def create(self, name: str, settings: Settings, *, actor: str, any_seed: bool = False) -> Receipt:
         """Begin a trial; the same again changes nothing, another one of this name is refused.
@@ -65,6 +67,19 @@ class Transaction:
         """
         self._expected.setdefault(name, []).extend(ids)
 
+    def take(self) -> set[str]:
+        """Lock all trials of which units are expected, at once, and read those units. Only the first is waited for; the
+        others that another process writes just now are given back: nothing can be done to them here.
+        """
+        names = list(self._expected)
+        return self._lock(names) if names else set()
+
+    def _lock(self, names: Sequence[str]) -> set[str]:
+        wanted = {name: list(dict.fromkeys(_spelled(self._expected.pop(name, ())))) for name in names}
+        taken, elsewhere = rows.take(self._connection, wanted)
+        self._taken.update({name: (wanted[name], each) for name, each in taken.items()})
+        return elsewhere
+
     def trial(self, name: str, ahead: Ahead | None = None) -> Engine:
         """A trial's engine, with its state from memory if nobody else has written to the trial; `ahead` are its units,
         for a request that will count them anew.
@@ -72,25 +87,31 @@ class Transaction:
         if name in self._engines:
             self._stores[name].ahead = ahead
             return self._engines[name]
-        row = rows.lock_trial(self._connection, name)
-        if row is None:
+        if name not in self._taken:
+            self._lock([name])
+        if name not in self._taken:
             raise no_trial(self._connection, name)
+        ids, (row, found) = self._taken.pop(name)
         state = self._states.pop(name, None)
         if state is None or (state.number, state.hash) != (row.number, row.hash):
             # Another process has written.
             state = state_of(self._connection, name, row, state)
         store = DatabaseStore(self._connection, name, ahead)
-        store.expect(_spelled(self._expected.pop(name, ())))
+        store.know(ids, found)
         return self._begin(state, store).ready()
 
     def flush(self) -> None:
-        """Write all that was added, once."""
-        for name, store in self._stores.items():
-            if store.appended:
-                rows.write(self._connection, name, store.written(self._engines[name].state.to_row()))
+        """Write all that was added, once, as the last thing that is done here."""
         for name in self._created:
             first = self._stores[name].event(1)
             register(self._connection, "trial created", {"trial": name, "hash": first.hash}, actor=first.actor)
+        written = {
+            name: store.written(self._engines[name].state.to_row())
+            for name, store in self._stores.items()
+            if store.appended
+        }
+        if written:
+            rows.write(self._connection, written)
         self._states.update({name: engine.state for name, engine in self._engines.items()})
 
     def forget(self) -> None:

@@ -1,0 +1,87 @@
+"""What the interface gives, as Pydantic models: the OpenAPI document is made of them and of `schemas`."""
+
+from safebandit.service.api.answers.alerts import AlertAnswer, MessageAnswer, NewAlertAnswer
+from safebandit.service.api.answers.analysis import (
+    AnalysisAnswer,
+    ClaimAnswer,
+    ComparisonAnswer,
+    EstimateAnswer,
+    PathAnswer,
+)
+from safebandit.service.api.answers.base import PROBLEMS, Answer, ProblemAnswer
+from safebandit.service.api.answers.log import (
+    EventAnswer,
+    LogAnswer,
+    PendingAnswer,
+    PendingUnit,
+    UnitAnswer,
+    VerificationAnswer,
+    VerifyingAnswer,
+    WaitingUnitAnswer,
+    WorklistAnswer,
+)
+from safebandit.service.api.answers.overview import (
+    ArmAnswer,
+    CohortAnswer,
+    ExpectationAnswer,
+    GuardAnswer,
+    OverviewAnswer,
+    ProgressAnswer,
+    RuleAnswer,
+    StoppedAnswer,
+    StratumAnswer,
+    StratumArmAnswer,
+    TrialLine,
+)
+from safebandit.service.api.answers.people import CallerAnswer, KeyAnswer, NewKeyAnswer, PersonAnswer, ProjectAnswer
+from safebandit.service.api.answers.writing import (
+    AllocationAnswer,
+    AnswerInBatch,
+    BatchAnswer,
+    ProposalAnswer,
+    ReceiptAnswer,
+)
+
+__all__ = [
+    "PROBLEMS",
+    "AlertAnswer",
+    "AllocationAnswer",
+    "AnalysisAnswer",
+    "Answer",
+    "AnswerInBatch",
+    "ArmAnswer",
+    "BatchAnswer",
+    "CallerAnswer",
+    "ClaimAnswer",
+    "CohortAnswer",
+    "ComparisonAnswer",
+    "EstimateAnswer",
+    "EventAnswer",
+    "ExpectationAnswer",
+    "GuardAnswer",
+    "KeyAnswer",
+    "LogAnswer",
+    "MessageAnswer",
+    "NewAlertAnswer",
+    "NewKeyAnswer",
+    "OverviewAnswer",
+    "PathAnswer",
+    "PendingAnswer",
+    "PendingUnit",
+    "PersonAnswer",
+    "ProblemAnswer",
+    "ProgressAnswer",
+    "ProjectAnswer",
+    "ProposalAnswer",
+    "ReceiptAnswer",
+    "RuleAnswer",
+    "StoppedAnswer",
+    "StratumAnswer",
+    "StratumArmAnswer",
+    "TrialLine",
+    "UnitAnswer",
+    "VerificationAnswer",
+    "VerifyingAnswer",
+    "WaitingUnitAnswer",
+    "WorklistAnswer",
+]
