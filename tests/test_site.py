@@ -61,6 +61,12 @@ def test_policies_on_their_pages_are_policies(kind):
         assert policy_from_text(policy_to_text(policy)) == policy
 
 
+def test_a_list_has_whole_sentences():
+    for kind in KINDS:
+        for line in reference_pages.list_of(kind).splitlines():
+            assert line.count("(") == line.count(")"), line
+
+
 def test_every_public_name_is_in_the_reference_once():
     pages = {path: text for path, text in api_pages.api_pages().items() if not path.endswith("index.md")}
     named = re.findall(r"^(?:::: safebandit\.[\w.]*?|## `)(\w+)`?$", "\n".join(pages.values()), flags=re.MULTILINE)

@@ -7,6 +7,7 @@ docs/reference/catalogue.toml.
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,8 +104,7 @@ def list_of(kind: str, way: str | None = None) -> str:
 
 def _sentence(about: str) -> str:
     """The first sentence, on one line."""
-    first, stop, _ = " ".join(about.split()).partition(". ")
-    return first + stop.strip()
+    return re.split(r"(?<=(?<! al)\.) ", " ".join(about.split()), maxsplit=1)[0]
 
 
 def _page(kind: Kind, thing: Thing, said: dict[str, str], meanings: dict[str, str]) -> str:

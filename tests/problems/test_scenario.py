@@ -202,6 +202,18 @@ def test_a_mistake_is_told_in_one_line(make, message):
     assert "\n" not in str(problem.value)
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({}, "it: reward 0.1, 0.2; risk 0.1, 0.2; 1 unit a day, evenly"),
+        ({"correlation": 0.5, "accrual": 0.2}, "; correlation of reward and risk 0.5; 0.2 units a day, evenly"),
+        ({"correlation": [0.5, -0.1]}, "; correlation of reward and risk 0.5, -0.1; 1 unit a day"),
+    ],
+)
+def test_a_scenario_says_all_that_it_supposes(said, words):
+    assert words in sb.Scenario("it", mu=[0.1, 0.2], nu=[0.1, 0.2], **said).describe()
+
+
 def test_random_scenarios_do_not_depend_on_how_many_are_drawn():
     few, many = (sb.random_scenarios("uniform:arms=3,nu=0..0.6", count, seed=4) for count in (2, 5))
     assert [each.to_dict() for each in few] == [each.to_dict() for each in many[:2]]

@@ -65,6 +65,26 @@ def test_a_file_says_designs_scenarios_and_trials():
     assert json.loads(json.dumps(read.to_dict()))["simulate"] == {"trials": 500, "seed": 7}
 
 
+def test_designs_to_compare_call_the_risk_as_the_file_does():
+    """Also those that know of one risk and have no parameter for its name."""
+    texts = ["equal", "boin", "boin12", "crm", "mtpi", "three-plus-three", "dose-ts", "safe"]
+    text = f"""
+arms = ["low", "high"]
+alpha = 0.3
+units = 12
+cohort = 3
+least_reward = 0.2
+risks = ["toxicity"]
+compare = {json.dumps(texts)}
+"""
+    read = parse_design_file(text)
+    assert {name: design.risks for name, design in read.compare.items()} == dict.fromkeys(texts, ("toxicity",))
+    plain = parse_design_file(text.replace('risks = ["toxicity"]', ""))
+    for name, design in read.compare.items():
+        renamed = {**design.to_dict(), "risks": ["risk"]}
+        assert sb.Design.from_dict(renamed) == plain.compare[name]
+
+
 def test_only_the_design_is_needed():
     read = parse_design_file('arms = ["a"]\nalpha = 0.2\nunits = 5')
     assert (read.compare, read.scenarios, read.trials, read.seed) == ({}, (), 10_000, 0)

@@ -30,7 +30,9 @@ Nu = Annotated[list[str] | None, typer.Option(help="Mean risks, one per arm: .03
 Alpha = Annotated[
     str | None, typer.Option(help="The tolerated mean risk of designs that do not say it, or one for every risk.")
 ]
-Trials = Annotated[int | None, typer.Option(help="Trials of every design on every scenario.  [default: 10000]")]
+Trials = Annotated[
+    int | None, typer.Option(help="Trials of every design on every scenario.  [default: 10000, or what the file says]")
+]
 Seed = Annotated[int | None, typer.Option(help="Fixes all random numbers.  [default: 0, or what the file says]")]
 FILE = "characteristics.parquet"
 
@@ -153,7 +155,8 @@ def print_characteristics(found: Characteristics) -> None:
         screen.print(_arms_table(some))
         screen.print(_estimates_table(some))
     screen.print(
-        "\n±: standard errors; best, unsafe, none: how often such an arm, or none, is selected; holds: how often a "
+        "\n±: standard errors; more than m: how often more than m units get an unsafe arm; best, unsafe, none: how "
+        "often such an arm, or none, is selected; holds: how often a "
         "95 % interval holds the true mean of the selected arm (posterior of a flat prior, exact, confidence sequence)",
         soft_wrap=True,
     )

@@ -144,7 +144,10 @@ class Scenario:
         ]
         means = [f"reward {_listed(self.instance.mu)}", *shown] if self.rewarded else shown
         how = "at random" if self.arrivals == "poisson" else "evenly"
-        parts = [*means, f"{self.accrual:g} units a day, {how}"]
+        correlation = self.instance.to_dict().get("correlation")
+        if correlation is not None:
+            means.append(f"correlation of reward and risk {_correlated(correlation)}")
+        parts = [*means, f"{self.accrual:g} {'unit' if self.accrual == 1 else 'units'} a day, {how}"]
         late = {"reward": self.reward_delay, "risk": self.risk_delay}
         parts += [f"{what} after {delay.words()}" for what, delay in late.items() if delay.mean > 0.0]
         lost = {"of": self.missing, "of the risk of": self.missing_risk}
@@ -243,6 +246,14 @@ def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks:
 
 def _listed(means: Numbers) -> str:
     return ", ".join(f"{mean:.3g}" for mean in means)
+
+
+def _correlated(rows: Any) -> str:
+    """One number where all are the same; else one for each arm, and of several risks a row for each."""
+    flat = np.unique(np.asarray(rows, float))
+    if len(flat) == 1:
+        return f"{flat[0]:.3g}"
+    return "; ".join(map(_listed, np.atleast_2d(np.asarray(rows, float))))
 
 
 def _is_rows(nu: Any) -> bool:

@@ -237,7 +237,11 @@ def design_from_text(
     if missing:
         raise DesignError(f"{where} needs {missing[0]}; write {name}:{missing[0]}=..., for example")
     made: Design = call(DESIGNS[name], given, where, DesignError)
-    return made
+    names = usual.get("risks")
+    if names is None or "risks" in accepted or len(names) != len(made.risks):
+        return made
+    # A design that knows of one risk calls it as those do that it is compared with.
+    return Design.from_dict({**made.to_dict(), "risks": list(names)})
 
 
 def _or_none(value: str, parameter: Parameter | None) -> str | None:

@@ -112,8 +112,8 @@ _LISTED = [
     Characteristic("all harms", "sum of all risk outcomes of a trial", COUNT,
                    lambda cell, _: _harms(cell).sum(axis=1), better=-1),
     Characteristic("size", "units that get an arm", COUNT, _number("size")),
-    Characteristic("duration", "days from the first unit to the end of the trial", COUNT, _number("duration"),
-                   better=-1),
+    Characteristic("duration", "days from the opening, from which the first unit is waited for, to the end",
+                   COUNT, _number("duration"), better=-1),
     Characteristic("regret", "what the trial's units lose against the best safe arm: for each, the reward that its arm "
                    "falls short of or how far its risk lies above alpha, whichever is more", COUNT,
                    lambda cell, _: np.asarray(cell.runs.plays @ cell.truth.costs), better=-1),

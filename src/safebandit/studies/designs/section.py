@@ -41,6 +41,7 @@ def _main(played: Played) -> Iterator[str]:
     yield f"harms {_mean(played, Key('all harms'))}"
     early = estimate(played.cell, Key("stopped early"))
     yield f"stopped early {_percent(early.value, early.se)} %"
+    yield f"days until its end {_mean(played, Key('duration'))}"
 
 
 def _share(played: Played, arm: str) -> str:
