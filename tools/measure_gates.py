@@ -17,7 +17,7 @@ from safebandit import Instance, Result, instance_by_name, simulate
 from safebandit.pictures import GUIDE
 from safebandit.simulation.plots import Line, draw_lines, new_figure
 from safebandit.simulation.summaries import standard_error
-from safebandit.simulation.tail_index import LEAST, tail_index
+from tail_index import LEAST, tail_index
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "explanation" / "gates.md"

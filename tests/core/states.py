@@ -4,10 +4,20 @@ import numpy as np
 
 from safebandit.core.arms import Sizes, new_memory
 from safebandit.core.kernels import kernels_for
-from safebandit.core.rules import prepare_selection, prepare_stopping
+from safebandit.core.rules import check_selection, check_stopping, completed
 from safebandit.core.selection import NONE_SELECTED
 from safebandit.core.stopping import Terms
 from safebandit.core.streams import STATE
+
+
+def prepare_stopping(rule, terms):
+    """A stopping rule as a design hands it to compiled code."""
+    return completed(check_stopping(rule), terms)
+
+
+def prepare_selection(rule, terms):
+    """A selection rule as a design hands it to compiled code."""
+    return completed(check_selection(rule), terms)
 
 
 class States:

@@ -8,12 +8,12 @@ import pytest
 
 import safebandit as sb
 from safebandit.core.arms import QUANTITY
-from safebandit.core.rules import check_stopping, prepare_selection, prepare_stopping, selection_rules, stopping_rules
+from safebandit.core.rules import check_stopping, selection_rules, stopping_rules
 from safebandit.core.selection import words as selection_words
 from safebandit.core.stopping import Terms, words
 from safebandit.errors import PolicyError
 
-from .states import States
+from .states import States, prepare_selection, prepare_stopping
 
 ARMS = ("low", "mid", "high")
 TERMS = Terms(ARMS, (0.3,), upwards=True, least_reward=0.2, control="low")

@@ -9,9 +9,9 @@ import pytest
 
 import safebandit as sb
 from safebandit.errors import TrialError
-from safebandit.trials.allocator import ESTIMATED, INTEGRATED
 from safebandit.trials.analysis import units
 from safebandit.trials.analysis.units import from_csv, from_record, from_trial, read_control, read_units
+from safebandit.trials.chances import ESTIMATED, INTEGRATED
 from safebandit.trials.record.export import export
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.settings import Settings

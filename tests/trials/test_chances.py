@@ -9,7 +9,7 @@ from scipy import stats
 from safebandit import Trial
 from safebandit.core.policies import propensities
 from safebandit.trials import allocator, drafts
-from safebandit.trials.allocator import Chances
+from safebandit.trials.chances import Chances
 
 
 def given(trial):

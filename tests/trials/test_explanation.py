@@ -10,7 +10,7 @@ import safebandit as sb
 from safebandit.core.conduct import FREE
 from safebandit.core.policies import Decision
 from safebandit.trials.allocator import Allocator
-from safebandit.trials.explanation import apart, explain_decision, gate_words, reason_of
+from safebandit.trials.explanation import apart, explain_decision, gate_words, policy_reason
 
 ARMS = ("a", "b", "c")
 
@@ -23,7 +23,7 @@ def decision(k, indices=(math.nan,) * 3, *, permissible=(True,) * 3, bounds=(0.1
 
 def views(policy, found, alpha=0.2):
     memory = Allocator(ARMS, (alpha,), sb.docb(), risks=("risk",), seed=1).memory
-    reason = reason_of(policy, found, (alpha,), ("risk",))
+    reason = policy_reason(policy, found, (alpha,), ("risk",))
     return explain_decision(policy, found, memory, 1, (alpha,), reason=reason, bars=[FREE] * len(ARMS)).arms
 
 
@@ -79,7 +79,7 @@ def test_risk_indices_have_their_own_names():
     assert gate_words(sb.naive_ts(), 1, found, **setup) == "not permissible: drawn risk index 0.3 is above alpha 0.2"
     assert gate_words(sb.tsbu(), 1, found, **setup) == "not permissible: lower risk index 0.3 is above alpha 0.2"
     none = found._replace(k=-1, none=True, permissible=np.zeros(3, bool), bounds=np.array([[0.4], [0.3], [0.5]]))
-    assert reason_of(sb.pess(safe_arm=None), none, (0.2,), ("risk",)) == (
+    assert policy_reason(sb.pess(safe_arm=None), none, (0.2,), ("risk",)) == (
         'no arm is permissible: every upper risk index is above 0.2 (smallest: 0.3, "b"); the policy holds'
     )
 

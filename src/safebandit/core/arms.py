@@ -201,13 +201,6 @@ def _view(raw: NDArray[np.uint8]) -> Records:
     return view
 
 
-def _record_at(typing_context: Any, first: Any, offset: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.gep(args[0], [args[1]], source_etype=ir.IntType(8))
-
-    return first(first, types.intp), generate
-
-
 def _record_after(typing_context: Any, first: Any, k: Any) -> Any:
     element = ir.ArrayType(ir.IntType(8), first.size)
 
@@ -219,8 +212,6 @@ def _record_after(typing_context: Any, first: Any, k: Any) -> Any:
 
 # The record `k` places after `first` in their array: at(first, k).
 at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_after))
-# The record that begins so many bytes after `first`: at_byte(first, offset).
-at_byte: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_at))
 
 
 def _field(builder: Any, state: Any, kind: Any, name: str) -> Any:

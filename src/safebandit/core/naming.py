@@ -12,11 +12,11 @@ from typing import Any, get_args, get_type_hints
 
 from safebandit.errors import SafebanditError, suggest
 
-# Pieces between commas, where a comma inside double quotes does not count.
 # A text that needs no quotes.
 _PLAIN = re.compile(r"[^\s,\"#:=][^,\"#:=]*(?<!\s)")
 # An arm by its number.
 _ARM_NUMBER = re.compile(r"#\d+")
+# Pieces between commas, where a comma inside double quotes does not count.
 _OUTSIDE_QUOTES = re.compile(r'(?:[^,"]|"[^"]*")+')
 
 

@@ -38,16 +38,6 @@ def check_selection(rule: Any) -> Any:
     return check_index(rule, select, "selection rule")
 
 
-def prepare_stopping(rule: Any, design: Any) -> Any:
-    """A stopping rule as compiled code takes it: checked, with what it takes from the design, arms as numbers."""
-    return completed(check_stopping(rule), design)
-
-
-def prepare_selection(rule: Any, design: Any) -> Any:
-    """A selection rule as compiled code takes it: checked, with what it takes from the design."""
-    return completed(check_selection(rule), design)
-
-
 def completed(rule: Any, design: Any) -> Any:
     """The rule with what it takes from the design: the control, the least reward, the target."""
     own: Any = getattr(rule, "completed", None)

@@ -1,11 +1,10 @@
-"""The arms of a live trial: what has been seen of them, which one comes next, with what chances, and why."""
+"""The arms of a live trial: what has been seen of them, which one comes next, and with what chances."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,28 +19,16 @@ from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
 from safebandit.errors import TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.conduct_words import BARS, conduct_words, waiting_words
-from safebandit.trials.explanation import Explanation, explain_decision, gate_words, reason_of
-
-# How many decisions are drawn to estimate the chances of the arms: the standard error is at most 0.016.
-CHANCE_DRAWS = 1000
-
-# How chances are noted: how many draws were made for them, or to what an integral is right, follows.
-ESTIMATED = "estimated"
-INTEGRATED = "integrated, right to"
+from safebandit.trials.chances import CHANCE_DRAWS, Chances
 
 # The answers of a decision that are no arm: HOLD, WAIT and DONE.
 ANSWERS = 3
-
-# Of a unit for which only some arms are eligible.
-NONE_ELIGIBLE = "no arm that is eligible for this unit is permissible"
 
 # A live trial's memory has one row.
 _ONLY_ROW = np.zeros(1, np.int64)
 
 # What is known of one play: the reward and every risk; None where it is not known.
 Outcome = tuple[float | None, ...]
-
 
 # Where a trial's random numbers are: the words of its stream.
 Position = tuple[int, ...]
@@ -56,39 +43,6 @@ class Given(NamedTuple):
     last: int
     cohort: int
     cohort_from: int
-
-
-class Chances(NamedTuple):
-    """With what chance each arm is given next, and how that is known: by so many `draws`, or by an integral that is
-    right to `error`, or exactly, where both are 0.
-    """
-
-    arms: tuple[float, ...]
-    held: float
-    draws: int
-    error: float = 0.0
-
-    @property
-    def how(self) -> str:
-        """How they are known, in words."""
-        if self.draws == 0:
-            return f"{INTEGRATED} {self.error:g}" if self.error > 0.0 else "exact"
-        counted = "" if self.draws == CHANCE_DRAWS else ", this decision among them"
-        return f"{ESTIMATED} from {self.draws} draws{counted}"
-
-    def counting(self, k: int) -> Chances:
-        """The chances with the decision for arm k (negative: none) as one more draw, which it is.
-
-        So an arm that is given never has a chance of 0. And its inverse is the right weight: where p is the chance of
-        arm k, P(k is given) E[1 / share | k is given] = 1 - (1 - p)^(draws + 1), which is 1 but for rare arms.
-        """
-        if self.draws == 0:
-            return self
-        counts = [round(share * self.draws) for share in (*self.arms, self.held)]
-        counts[k if k >= 0 else -1] += 1
-        draws = self.draws + 1
-        *arms, held = (count / draws for count in counts)
-        return Chances(tuple(arms), held, draws)
 
 
 class Allocator:
@@ -226,42 +180,6 @@ class Allocator:
             return decision
         seen = self.judge(t, aside=aside, context=context)
         return seen._replace(k=decision.k, none=decision.none, by_policy=False)
-
-    def explain(self, t: int, *, context: Numbers | None = None) -> Explanation:
-        """What is known of every arm, who is permissible, and which arm `decide` gives, and why; nothing changes."""
-        decision = self.judged(self.consider(t, context=context), t, aside=t, context=context)
-        explained = explain_decision(
-            self.policy, decision, self.memory, t, self.limits, self.risks,
-            reason=self.reason_of(decision), bars=self.bars(),
-        )  # fmt: skip
-        if not self.routed:
-            return explained
-        instead = f"all units are routed to the control, {self.arms[self.conduct.control]}"
-        others = [each.permissible and not each.chosen for each in explained.arms]
-        views = zip(explained.arms, others, strict=True)
-        return replace(explained, arms=tuple(each._replace(why=instead) if other else each for each, other in views))
-
-    def reason_of(self, decision: Decision) -> str:
-        """Why this arm, or why none, in words."""
-        if self.routed:
-            return self._why_routed(decision)
-        if not decision.by_policy:
-            return conduct_words(self.conduct, self.course, decision.k, self.arms, self.bars())
-        if decision.k == HOLD and decision.permissible.any() and self.memory.arms["masked"].any():
-            return f"{NONE_ELIGIBLE}; arms that are not eligible for this unit may be"
-        if decision.k == WAIT:
-            return waiting_words(self.arms, self.bars(), decision.permissible)
-        return reason_of(self.policy, decision, self.limits, self.risks)
-
-    def _why_routed(self, decision: Decision) -> str:
-        control = self.arms[self.conduct.control]
-        if decision.k >= 0:
-            return f"all units are routed to the control, {control}"
-        bar = self.bars()[self.conduct.control]
-        if bar != FREE:
-            return f"all units are routed to the control, {control}, and it {BARS[bar]}"
-        words = gate_words(self.policy, self.conduct.control, decision, self.limits, self.risks, bar=bar)
-        return f"all units are routed to the control, {control}, and it is {words}"
 
     def chances(
         self,

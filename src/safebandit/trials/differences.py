@@ -7,7 +7,7 @@ from typing import Any
 
 from safebandit.sources import formulas_hash
 from safebandit.trials import version_0_1_0
-from safebandit.trials.allocator import INTEGRATED
+from safebandit.trials.chances import INTEGRATED
 from safebandit.trials.events import DECISIONS, NO_ARM, Draft, Event, canonical
 from safebandit.version import __version__
 

@@ -12,8 +12,10 @@ from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.sources import formulas_hash
-from safebandit.trials.allocator import CHANCE_DRAWS, ESTIMATED, Allocator, Chances, Position
+from safebandit.trials.allocator import Allocator, Position
+from safebandit.trials.chances import DRAWS_ALONE, ESTIMATED, Chances
 from safebandit.trials.contexts import Context, by_name
+from safebandit.trials.decision_words import reason_of
 from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
 from safebandit.trials.eligibility import Mask
@@ -27,9 +29,6 @@ from safebandit.trials.strata import levels_of
 from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
-
-# How chances were noted that do not count the decision itself.
-DRAWS_ALONE = f"{ESTIMATED} from {CHANCE_DRAWS} draws"
 
 
 def create(settings: Settings) -> Draft:
@@ -121,7 +120,7 @@ def _grounds(
         for column, values in decision.own.items()
     }
     return {
-        "why": allocator.reason_of(decision),
+        "why": reason_of(allocator, decision),
         "arms": arms,
         **({"own": own} if own else {}),
         "propensities": chances.how,

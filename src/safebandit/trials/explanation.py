@@ -10,7 +10,7 @@ import numpy as np
 
 from safebandit.core.arms import Memory
 from safebandit.core.conduct import DROPPED, FREE
-from safebandit.core.policies import WAIT, Decision, Floored, forbids, risk_word, why
+from safebandit.core.policies import Decision, Floored, forbids, risk_word, why
 from safebandit.problems.limits import ONE_RISK, Alpha, plain_alpha, show_alpha
 from safebandit.trials.conduct_words import BARS
 
@@ -94,11 +94,9 @@ class _Gate(NamedTuple):
     risks: Sequence[str]
 
 
-def reason_of(policy: Any, decision: Decision, limits: tuple[float, ...], risks: Sequence[str]) -> str:
-    """Why this arm, or why none, in words."""
+def policy_reason(policy: Any, decision: Decision, limits: tuple[float, ...], risks: Sequence[str]) -> str:
+    """Why a policy gives this arm, or why it gives none, in words."""
     k = decision.k
-    if k == WAIT:
-        return "every arm that may be given waits for outcomes of units already given it"
     if decision.none:
         rule = "the policy holds" if k < 0 else "the policy's when_none rule gives this arm"
         return f"no arm is permissible: {_why_none(_Gate(policy, decision, limits, risks))}; {rule}"

@@ -23,6 +23,7 @@ from safebandit.core.stopping import words
 from safebandit.sources import formulas_hash
 from safebandit.trials.approval import granted
 from safebandit.trials.conduct_words import units_of
+from safebandit.trials.decision_words import reason_of
 from safebandit.trials.design import CAUSES, Design
 from safebandit.trials.drafts import plain_number
 from safebandit.trials.events import Draft
@@ -172,7 +173,7 @@ def _without_arm(state: TrialState) -> tuple[str, str] | None:
         return POLICY, DONE_WORDS
     if next_one.k >= 0:
         return None
-    left = "every arm was dropped" if all(allocator.dropped) else allocator.reason_of(next_one)
+    left = "every arm was dropped" if all(allocator.dropped) else reason_of(allocator, next_one)
     return NO_ARM, f"nothing is waited for, and {left}"
 
 

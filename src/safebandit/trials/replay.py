@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from safebandit.errors import ConflictError, SafebanditError
 from safebandit.sources import formulas_hash
 from safebandit.trials import drafts, version_0_1_0
-from safebandit.trials.allocator import ESTIMATED
+from safebandit.trials.chances import ESTIMATED
 from safebandit.trials.conduct_words import BARS
 from safebandit.trials.contexts import Context
 from safebandit.trials.differences import different_parts, other_formulas

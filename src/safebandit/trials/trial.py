@@ -13,6 +13,7 @@ from safebandit.trials import version_0_1_0
 from safebandit.trials.allocator import Allocator
 from safebandit.trials.answers import Allocation, Receipt
 from safebandit.trials.contexts import AnyContext, by_name, context_words
+from safebandit.trials.decision_words import explain
 from safebandit.trials.design import Design
 from safebandit.trials.document import is_of_version_0_1_0, read_document, write_document
 from safebandit.trials.engine import Engine
@@ -343,7 +344,7 @@ class Trial:
             # A hold stands as it was decided: with a risk that is drawn, another draw could end it.
             allocator.position = version_0_1_0.stream_words(self._store.event(stands_at).content) or now
         with allocator.only(mask):
-            explained = allocator.explain(state.clock(part), context=settings.scaled(told))
+            explained = explain(allocator, state.clock(part), context=settings.scaled(told))
         allocator.position = now
         if told:
             explained = replace(explained, context=context_words(by_name(told, settings.context)))

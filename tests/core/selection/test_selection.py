@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from safebandit.core.rules import prepare_selection
 from safebandit.core.selection import NONE_SELECTED, BestSafe, Isotonic, Nothing, Utility
 from safebandit.core.stopping import Terms
 from safebandit.errors import PolicyError
 
-from ..states import States
+from ..states import States, prepare_selection
 
 TWO_RISKS = States(400, 3, (0.4, 0.3), seed=11)
 DOSES = States(600, 5, seed=12, most=9)

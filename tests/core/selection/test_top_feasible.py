@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from safebandit.core.rules import prepare_selection
 from safebandit.core.selection import NONE_SELECTED, TopFeasible
 
 from ..policies.exploring.plain import SETS, PlainSet
-from ..states import States
+from ..states import States, prepare_selection
 
 STATES = States(300, 4, (0.3, 0.3), seed=21, most=12)
 

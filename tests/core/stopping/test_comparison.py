@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from safebandit import PolicyError
-from safebandit.core.rules import prepare_selection, prepare_stopping, selection_rules, stopping_rules
+from safebandit.core.rules import selection_rules, stopping_rules
 from safebandit.core.selection import NONE_SELECTED, BestProbability
 from safebandit.core.stopping import Equivalence, Inferiority, Superiority, Terms
 
 from .. import posterior_truth as truth
-from ..states import States
+from ..states import States, prepare_selection, prepare_stopping
 
 STATES = States(40, 4, most=60, dropped=0.2)
 CLOSE = 1e-6

@@ -210,8 +210,8 @@ def test_a_byte_that_is_no_text(told):
 
 def test_other_words_of_another_version_are_no_other_decision(told, monkeypatch):
     monkeypatch.setattr(differences, "__version__", "9.9")
-    monkeypatch.setattr(allocator.Allocator, "reason_of", lambda *_: "in other words")
+    monkeypatch.setattr(drafts, "reason_of", lambda *_: "in other words")
     assert verify(told, "knee").holds
     monkeypatch.undo()
-    monkeypatch.setattr(allocator.Allocator, "reason_of", lambda *_: "in other words")
+    monkeypatch.setattr(drafts, "reason_of", lambda *_: "in other words")
     assert "why differ" in verify(told, "knee").problem

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any, NamedTuple, TypeAlias
-
-from safebandit.core.naming import read_number
-from safebandit.errors import PolicyError
+from typing import NamedTuple, TypeAlias
 
 # Outcomes in [0, 1] are no wider than this: P(mean of n is off by e) <= 2 exp(-n e^2 / (2 DEVIATION^2)) (Hoeffding).
 DEVIATION = 0.5
@@ -47,19 +44,3 @@ def unit_count(width: float, failure: float) -> int:
     10
     """
     return math.ceil(2.0 * DEVIATION**2 * math.log(1.0 / failure) / width**2)
-
-
-def read_delta(given: Any) -> float:
-    """The chance of an error that is allowed."""
-    delta = float(read_number("delta", given, float, PolicyError))
-    if not 0.0 < delta < 1.0:
-        raise PolicyError(f"delta must lie between 0 and 1, got {given!r}")
-    return delta
-
-
-def read_above(name: str, given: Any, least: float = 0.0) -> float:
-    """A number above the least."""
-    number = float(read_number(name, given, float, PolicyError))
-    if not number > least:
-        raise PolicyError(f"{name} must be above {least:g}, got {given!r}")
-    return number

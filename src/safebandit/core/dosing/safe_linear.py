@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from safebandit.core.dosing.interface import Ask, Conduct, Doses, read_above, read_delta, unit_count
+from safebandit.core.dosing.interface import Ask, Conduct, Doses, unit_count
+from safebandit.core.policies.checking import read_above_0, read_delta
 
 # An uncertain dose is no more than alpha over this.
 LEAST_SLOPE = 1e-3
@@ -33,7 +34,7 @@ class SafeLinear(NamedTuple):
 
     def checked(self) -> SafeLinear:
         """The system with its parameters read."""
-        return SafeLinear(read_delta(self.delta), read_above("parts", self.parts))
+        return SafeLinear(read_delta(self.delta), read_above_0("parts", self.parts))
 
     def conduct(self, doses: Doses) -> Conduct:
         """One trial."""

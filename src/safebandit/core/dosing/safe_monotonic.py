@@ -23,7 +23,8 @@ import math
 from collections.abc import Generator
 from typing import NamedTuple
 
-from safebandit.core.dosing.interface import Ask, Conduct, Doses, read_above, read_delta, unit_count
+from safebandit.core.dosing.interface import Ask, Conduct, Doses, unit_count
+from safebandit.core.policies.checking import read_above_0, read_delta
 
 
 class SafeMonotonic(NamedTuple):
@@ -38,8 +39,8 @@ class SafeMonotonic(NamedTuple):
 
     def checked(self) -> SafeMonotonic:
         """The system with its parameters read."""
-        slope = None if self.slope is None else read_above("slope", self.slope)
-        return SafeMonotonic(read_delta(self.delta), read_above("tolerance", self.tolerance), slope)
+        slope = None if self.slope is None else read_above_0("slope", self.slope)
+        return SafeMonotonic(read_delta(self.delta), read_above_0("tolerance", self.tolerance), slope)
 
     def conduct(self, doses: Doses) -> Conduct:
         """One trial."""

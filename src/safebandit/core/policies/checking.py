@@ -74,6 +74,23 @@ def planned_units(who: str, given: Any, setup: Setup) -> int:
     return count
 
 
+def read_above_0(what: str, given: Any) -> float:
+    """A number above 0."""
+    number = float(read_number(what, given, float, PolicyError))
+    if not number > 0.0:
+        why = ": without it the design is singular until every direction was played" if what == "ridge" else ""
+        raise PolicyError(f"{what} must be above 0{why}, got {given!r}")
+    return number
+
+
+def read_delta(given: Any) -> float:
+    """A chance of error."""
+    delta = float(read_number("delta", given, float, PolicyError))
+    if not 0.0 < delta < 1.0:
+        raise PolicyError(f"delta must lie between 0 and 1, got {given!r}")
+    return delta
+
+
 def shared_among(index: Any, risks: int) -> Any:
     """A safety index as each of so many risks is asked by it, with its part of what they share."""
     rules = DESCRIPTIONS.get(type(index), Description())

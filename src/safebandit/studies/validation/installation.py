@@ -21,7 +21,6 @@ from safebandit.version import __version__
 
 GROUP = "installation"
 PACKAGE = "safebandit"
-EXTRAS = ("live", "dask")
 
 
 def installation() -> dict[str, Any]:

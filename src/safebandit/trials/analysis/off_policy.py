@@ -25,10 +25,10 @@ from safebandit.core.arms import Numbers
 from safebandit.core.importance import Points, bounds, estimate
 from safebandit.core.naming import read_number
 from safebandit.errors import TrialError
-from safebandit.trials.allocator import ESTIMATED
 from safebandit.trials.analysis.units import AnalysedUnits, from_record, from_trial
 from safebandit.trials.analysis.weighted import plug_in
 from safebandit.trials.analysis.words import of_one_stratum
+from safebandit.trials.chances import ESTIMATED
 from safebandit.trials.events import Event
 from safebandit.trials.reading import read_policy
 from safebandit.trials.settings import Settings

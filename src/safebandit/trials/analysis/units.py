@@ -18,7 +18,7 @@ from safebandit.names import find_name
 from safebandit.problems.cells import are_missing, read_numbers
 from safebandit.problems.limits import read_limits
 from safebandit.problems.tables import Table, read_file
-from safebandit.trials.allocator import ESTIMATED
+from safebandit.trials.chances import ESTIMATED
 from safebandit.trials.drafts import ENDED
 from safebandit.trials.events import Event
 from safebandit.trials.reading import check_lost

@@ -5,6 +5,7 @@ import pytest
 from safebandit.core.conduct import plain_conduct
 from safebandit.core.policies import policy_from_text, policy_to_text
 from safebandit.trials.allocator import Allocator
+from safebandit.trials.decision_words import explain
 
 DOSES = ("low", "mid", "high")
 
@@ -19,7 +20,7 @@ def explained(text, cohorts, alpha=0.3):
             t += 1
             outcome = (float(i < (effects[0] if effects else 0)), float(i < harms))
             arms.learn(k, arms.give(k, t), t, (None, None), outcome)
-    return arms.explain(t + 1)
+    return explain(arms, t + 1)
 
 
 CASES = {

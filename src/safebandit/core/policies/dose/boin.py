@@ -48,11 +48,6 @@ class Boin(NamedTuple):
     deescalate_at: float | None = None
 
     @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
-
-    @property
     def by_present_dose(self) -> bool:
         """That the next step follows from the present dose's counts, and from which doses are out."""
         return True

@@ -57,11 +57,6 @@ class Boin12(NamedTuple):
     deescalate_at: float | None = None
 
     @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
-
-    @property
     def needs(self) -> tuple[str, ...]:
         """That it decides by efficacy, too."""
         return ("reward",)

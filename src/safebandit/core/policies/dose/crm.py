@@ -56,11 +56,6 @@ class Crm(NamedTuple):
     variance: float = 1.34
 
     @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
         return COLUMNS

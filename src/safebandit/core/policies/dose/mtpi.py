@@ -42,11 +42,6 @@ class Mtpi(NamedTuple):
     prior: float = 1.0
 
     @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
-
-    @property
     def by_present_dose(self) -> bool:
         """That the next step follows from the present dose's counts, and from which doses are out."""
         return True
@@ -84,11 +79,6 @@ class Tpi(NamedTuple):
     below: float = 1.5
     cutoff: float = 0.95
     prior: float = 0.005
-
-    @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
 
     @property
     def by_present_dose(self) -> bool:

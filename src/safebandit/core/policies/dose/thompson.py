@@ -67,11 +67,6 @@ class DoseTs(NamedTuple):
     variance: float = 100.0
 
     @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
         return (*KNOWN, MEAN, DRAWN)

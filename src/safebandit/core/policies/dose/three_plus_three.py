@@ -37,11 +37,6 @@ class ThreePlusThree(NamedTuple):
     deescalate: bool = True
 
     @property
-    def dose_finding(self) -> bool:
-        """That arms are doses in order, and that it decides when all is known of those before."""
-        return True
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
         return (PRESENT, RATE, "harms")

@@ -17,13 +17,12 @@ import numpy as np
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, State, at, quantity, write, written
 from safebandit.core.dispatch import both, rare, shared
-from safebandit.core.naming import read_number
+from safebandit.core.policies.checking import read_delta
 from safebandit.core.policies.choice import first_unplayed
 from safebandit.core.policies.exploring.looking import DISTANCE, set_of
 from safebandit.core.policies.interface import DONE, WAIT, Setup, decide
 from safebandit.core.policies.words import FIRST_PLAY, Decision
 from safebandit.core.safe_sets import ROUNDING, SafeSet, signed_distance, write_means
-from safebandit.errors import PolicyError
 
 # What a decision shows of every arm: the lower bound of its reward, how far its means lie inside of the safe set, and
 # whether it is certified to be feasible.
@@ -52,10 +51,7 @@ class TfLucb(NamedTuple):
 
     def prepare(self, setup: Setup) -> TfLucb:
         """The policy with its parameters checked, and its safe set."""
-        delta = float(read_number("delta", self.delta, float, PolicyError))
-        if not 0 < delta < 1:
-            raise PolicyError(f"delta must lie between 0 and 1, got {self.delta!r}")
-        return TfLucb(set_of(self.safe_set, setup), delta)
+        return TfLucb(set_of(self.safe_set, setup), read_delta(self.delta))
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm, or why not."""

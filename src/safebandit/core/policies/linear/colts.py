@@ -13,7 +13,7 @@ from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, State, at, q
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.naming import read_number
 from safebandit.core.policies.catalogue import named_policy
-from safebandit.core.policies.checking import when_none_code
+from safebandit.core.policies.checking import read_above_0, read_delta, when_none_code
 from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
 from safebandit.core.policies.linear.bounds import sure_beta
 from safebandit.core.policies.linear.model import (
@@ -23,8 +23,6 @@ from safebandit.core.policies.linear.model import (
     draw_noise,
     learn_model,
     may_follow,
-    read_above_0,
-    read_delta,
     read_norm,
     sizes_of_model,
 )

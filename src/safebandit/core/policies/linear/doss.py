@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from safebandit.core.arms import REWARD, State
 from safebandit.core.policies.catalogue import named_policy
-from safebandit.core.policies.checking import when_none_code
+from safebandit.core.policies.checking import read_above_0, read_delta, when_none_code
 from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
 from safebandit.core.policies.linear.bounds import sure_beta
 from safebandit.core.policies.linear.model import (
@@ -18,8 +18,6 @@ from safebandit.core.policies.linear.model import (
     choose,
     dimension_of,
     learn_model,
-    read_above_0,
-    read_delta,
     read_norm,
     sizes_of_model,
     write_reward_bounds,

@@ -15,7 +15,7 @@ import numpy as np
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Features, Sizes, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece, rare
-from safebandit.core.naming import read_number
+from safebandit.core.policies.checking import read_above_0
 from safebandit.core.policies.choice import LEAST_RISKY, larger_excess, largest_written, least_so_far
 from safebandit.core.policies.interface import HOLD, WAIT, Setup
 from safebandit.core.policies.words import Decision
@@ -57,23 +57,6 @@ def longest_of(setup: Setup) -> float:
 def read_norm(given: Any, setup: Setup) -> float:
     """The length that no coefficients exceed: where it is not given, that of as many numbers of 1."""
     return math.sqrt(dimension_of(setup)) if given is None else read_above_0("norm", given)
-
-
-def read_above_0(what: str, given: Any) -> float:
-    """A number above 0."""
-    number = float(read_number(what, given, float, PolicyError))
-    if not number > 0.0:
-        why = ": without it the design is singular until every direction was played" if what == "ridge" else ""
-        raise PolicyError(f"{what} must be above 0{why}, got {number:g}")
-    return number
-
-
-def read_delta(given: Any) -> float:
-    """A chance of error."""
-    delta = float(read_number("delta", given, float, PolicyError))
-    if not 0.0 < delta < 1.0:
-        raise PolicyError(f"delta must lie between 0 and 1, got {delta:g}")
-    return delta
 
 
 # Behind the regressions lies room for two vectors: one to work with, and the noise of a draw.

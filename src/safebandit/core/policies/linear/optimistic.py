@@ -9,7 +9,7 @@ from safebandit.core.arms import State
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.naming import read_choice
 from safebandit.core.policies.catalogue import named_policy
-from safebandit.core.policies.checking import when_none_code
+from safebandit.core.policies.checking import read_above_0, when_none_code
 from safebandit.core.policies.choice import gate_round
 from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
 from safebandit.core.policies.linear.model import (
@@ -18,7 +18,6 @@ from safebandit.core.policies.linear.model import (
     choose,
     dimension_of,
     learn_model,
-    read_above_0,
     sizes_of_model,
     write_reward_bounds,
     write_risk_bounds,

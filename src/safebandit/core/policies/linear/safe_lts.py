@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, State, at, write
 from safebandit.core.policies.catalogue import named_policy
-from safebandit.core.policies.checking import arm_number
+from safebandit.core.policies.checking import arm_number, read_above_0, read_delta
 from safebandit.core.policies.choice import HOLD_RULE
 from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
 from safebandit.core.policies.linear.bounds import published_beta
@@ -22,8 +22,6 @@ from safebandit.core.policies.linear.model import (
     learn_model,
     longest_of,
     may_follow,
-    read_above_0,
-    read_delta,
     read_norm,
     sizes_of_model,
     why_surely_safe,

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from safebandit.errors import ResultError
-from safebandit.simulation.tail_index import tail_index
+from tail_index import tail_index
 
 
 @pytest.mark.parametrize("index", [-1.0, -1.25, -2.0])
