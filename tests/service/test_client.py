@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import pickle
 import threading
 
 import httpx
+import numpy as np
+import pandas as pd
 import pytest
 
 import safebandit as sb
@@ -176,7 +179,7 @@ def test_errors_are_of_the_same_classes(connect, served):
     live.tell("1", reward=1)
     with pytest.raises(ConflictError, match="already has reward 1, got 0; correct it"):
         live.tell("1", reward=0)
-    with pytest.raises(TrialError, match="less than or equal to 1"):
+    with pytest.raises(TrialError, match=r"unit '1': risk must lie in \[0, 1\], got 2"):
         live.tell("1", risk=2)
     with pytest.raises(TrialError, match="no unit 'x' was given an arm"):
         live.tell("x", reward=1)
@@ -295,3 +298,62 @@ def test_many_threads_share_one_client(connect):
 def test_values_are_plain(connect):
     given = new_trial(connect()).ask("1")
     assert pickle.loads(pickle.dumps(given)) == given
+
+
+def test_numbers_of_numpy_and_bits_are_told_as_in_a_trial_here(connect):
+    """Also what is wrong with a value is said in the same words, before anything is sent."""
+    live = new_trial(connect(), pending_cap=50)
+    here = sb.Trial(["a", "b"], 0.3, "docb", seed=1, pending_cap=50)
+    for trial in (live, here):
+        for unit in range(6):
+            trial.ask(np.int64(unit))
+        trial.tell(np.int64(0), reward=np.int64(1), risk=np.bool_(False))
+        trial.tell(1, reward=np.float32(0.5), risk=True)
+    live.tell_many([{"id": np.int64(2), "reward": np.int64(1), "risk": np.False_}, {"unit": 3, "reward": True}])
+    assert [event["body"]["outcome"] for event in live.log() if event["kind"] == "told"] == [
+        [1.0, 0.0], [0.5, 1.0], [1.0, 0.0], [1.0, None],
+    ]  # fmt: skip
+    before = len(list(live.log()))
+    for wrong in ({"reward": math.nan}, {"risk": math.inf}, {"reward": -1}, {"reward": "1"}, {"risk": pd.NA}):
+        with pytest.raises(sb.TrialError) as expected:
+            here.tell(4, **wrong)
+        alone, among = functools.partial(live.tell, 4, **wrong), functools.partial(live.tell_many, [{"id": 4, **wrong}])
+        for tell in (alone, among):
+            with pytest.raises(sb.TrialError) as found:
+                tell()
+            assert str(found.value) == str(expected.value)
+    assert len(list(live.log())) == before
+
+
+def test_many_units_are_named_by_id_or_by_unit_and_never_by_a_text(connect):
+    live = new_trial(connect(), pending_cap=50)
+    live.ask_many(["a", "b"])
+    for outcomes, message in (
+        ([{"id": "a", "reward": 1}, {"reward": 1}], "outcome 2 has no id; give the unit as id, got reward"),
+        ([1], "outcome 1 must be a mapping of id, reward and risk, got 1"),
+        ([{"id": "a", "unit": "b", "reward": 1}], "a unit is named once, got id 'a' and unit 'b'"),
+    ):
+        for tell in (live.tell_many, functools.partial(live.correct_many, reason="a look")):
+            with pytest.raises(sb.TrialError) as found:
+                tell(outcomes)
+            assert str(found.value) == message
+    with pytest.raises(sb.TrialError, match="ids must be a list, one for each unit, got the text 'abc'"):
+        live.ask_many("abc")
+    assert [event["kind"] for event in live.log()] == ["created", "asked", "asked"]
+
+
+def test_what_cannot_be_sent_is_told_in_one_line(connect):
+    client = connect()
+    for alpha, message in (
+        (math.nan, "alpha must lie in [0, 1], got nan"),
+        (-1, "alpha must lie in [0, 1], got -1"),
+        ("half", "alpha must be a number in [0, 1], got 'half'"),
+        ([0.1, "half"], "alpha[1] must be a number in [0, 1], got 'half'"),
+    ):
+        with pytest.raises(sb.TrialError) as found:
+            client.create("no-trial", ["a", "b"], alpha)
+        assert str(found.value) == message
+    with pytest.raises(sb.TrialError, match="a number that is sent must be finite, got nan or inf"):
+        client.create("no-trial", ["a", "b"], 0.3, control="a", control_floor=math.nan)
+    with pytest.raises(sb.TrialError, match="what is sent are texts, numbers and lists of them, got"):
+        client.create("no-trial", ["a", "b"], 0.3, title=object())

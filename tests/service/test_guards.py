@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import logging
 import re
@@ -12,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from safebandit.service.access import COOKIE
 from safebandit.service.guards import BODY_BYTES
-from safebandit.service.logs import JsonLines
+from safebandit.service.logs import JsonLines, Lines
 from safebandit.service.rates import MOST_BUCKETS, Buckets, RateLimits
 from safebandit.service.refusals import answer
 from safebandit.trials.design import Design
@@ -250,6 +252,33 @@ def test_a_log_line_is_one_line_with_its_traceback():
     [line] = JsonLines().format(record).splitlines()
     assert json.loads(line)["message"] == "a\nb c"
     assert "ValueError: first\nsecond" in json.loads(line)["traceback"]
+
+
+def test_lines_of_one_turn_are_written_together_and_a_problem_at_once():
+    class Stream(io.StringIO):
+        flushed = 0
+
+        def flush(self) -> None:
+            self.flushed += 1
+
+    stream = Stream()
+    handler = Lines(stream)
+    records = {level: logging.LogRecord("x", level, "", 1, "said", (), None) for level in (logging.INFO, logging.ERROR)}
+
+    async def turn() -> list[int]:
+        seen = []
+        for level in (logging.INFO, logging.INFO, logging.ERROR, logging.INFO):
+            handler.handle(records[level])
+            seen.append(len(stream.getvalue().splitlines()))
+        await asyncio.sleep(0)
+        return [*seen, len(stream.getvalue().splitlines())]
+
+    assert asyncio.run(turn()) == [0, 0, 3, 3, 4]
+    handler.handle(records[logging.INFO])
+    assert stream.getvalue() == 5 * "said\n"
+    stream.close()
+    handler.handle(records[logging.INFO])
+    handler.close()
 
 
 def sample(text: str, name: str, **labels: str) -> float:

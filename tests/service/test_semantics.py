@@ -381,3 +381,14 @@ def test_other_paths_and_methods_are_refused_in_the_same_shape(served, method, p
     assert refused.status_code == status
     assert set(refused.json()) == {"error", "message"}
     assert refused.headers.get("allow") == ("GET, POST" if status == 405 else None)
+
+
+def test_of_a_field_that_may_be_of_several_kinds_one_thing_is_said(served):
+    path = served.create("kinds")
+    for risk, said in (
+        (-1, "risk: Input should be greater than or equal to 0, got '-1'"),
+        ("0", "risk: Input should be a valid number, got '0'"),
+        ([0, 2], "risk.1: Input should be less than or equal to 1, got '2'"),
+    ):
+        answer = served.post(f"{path}/outcomes", {"unit": "1", "risk": risk})
+        assert (answer.status_code, answer.json()["message"]) == (422, said)

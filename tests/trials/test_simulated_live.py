@@ -6,6 +6,7 @@ import pytest
 import safebandit as sb
 from safebandit.trials.histories import histories
 from safebandit.trials.simulated import plan_of, play
+from safebandit.trials.strata import stratum_names
 
 MU, NU = (0.2, 0.5, 0.6), (0.1, 0.35, 0.6)
 AT_ONCE = {}
@@ -28,7 +29,7 @@ def replayed(design, history, seed):
     trial = sb.Trial(design, seed=seed)
     for event in history:
         if event.kind == "given":
-            assert trial.ask(event.unit).arm == design.arms[event.arm]
+            assert trial.ask(event.unit, stratum=event.stratum or None).arm == design.arms[event.arm]
         elif event.kind == "given up":
             trial.give_up(event.unit, reason="nothing was heard of it")
         else:
@@ -57,6 +58,47 @@ def test_a_live_trial_told_the_same_does_the_same(design, timing):
             trial.ask("one more")
         assert trial.verify().holds
     assert len(causes) >= 2
+
+
+SITES = {"site": ["a", "b"], "age": ["<65", "65+"]}
+FRAIL = {"age=65+, site=b": {"share": 0.4, "nu": [0.3, 0.6, 0.9]}, "site=a, age=65+": {"share": 0.1}}
+
+
+@pytest.mark.parametrize("timing", [AT_ONCE, LATE], ids=["at once", "late"])
+def test_strata_of_a_live_trial_told_the_same_do_the_same(timing):
+    design = sb.Design(
+        3, 0.3, "docb", 48, ordered=True, cohort=2, steps=1, strata=SITES, control="0", pending_cap=3,
+        stop=["arm-harm:confidence=0.8", "too-many-harms:harms=9,then=route", "harm:confidence=0.9", "enough:units=30"],
+    )  # fmt: skip
+    scenario = design.fit(sb.Scenario("doses", nu=NU, mu=MU, strata=FRAIL, **timing))
+    causes, dropped, routed = set(), 0, 0
+    for seed in range(12):
+        plan = plan_of(design, scenario, seed)
+        (history,), runs = histories(plan, range(1)), play(plan, range(1))
+        trial = replayed(design, history, seed)
+        cause = design.causes[runs.cause[0]]
+        causes.add(cause)
+        # A stratum that gives no arm any more does not end a live trial: units of others may still come.
+        assert trial.status == ("open" if cause == "no arm" else "stopped")
+        assert trial.status == "open" or trial.stopped["rule"] == cause
+        assert trial.round - 1 == runs.size[0]
+        assert {event.stratum for event in history} <= set(stratum_names(design.strata))
+        kinds = [event.kind for event in trial.log]
+        assert kinds.count("dropped") == runs.dropped[0].sum()
+        assert kinds.count("routed") == runs.routed[0]
+        dropped, routed = dropped + runs.dropped[0].sum(), routed + runs.routed[0]
+        assert trial.verify().holds
+    assert len(causes) >= 2
+    assert dropped
+    assert routed
+
+
+def test_strata_draw_by_random_numbers_of_their_own_as_in_a_live_trial():
+    design = sb.Design(3, 0.3, "tsbu", 30, strata={"site": ["a", "b"]}, pending_cap=30)
+    for seed in range(3):
+        plan = plan_of(design, design.fit(sb.Scenario("doses", nu=NU, mu=MU)), seed)
+        (history,) = histories(plan, range(1))
+        assert replayed(design, history, seed).verify().holds
 
 
 def test_a_policy_that_draws_doses_gives_what_it_explains_and_goes_on_alike_when_read_back():

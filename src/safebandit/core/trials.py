@@ -6,6 +6,10 @@ are made by the policy's definition, as in a live trial, by the very steps of `c
 
 A unit that gets no arm waits, in order of arrival, until something is heard. What is due at the same moment is heard
 before anyone is given an arm.
+
+Where a design has strata, each decides by a memory of its own, and the trial's own memory counts all units together: by
+that rules are measured. One that gives no arm keeps nobody else waiting. Where only the truth has strata, the trial
+itself decides for all of them.
 """
 
 from __future__ import annotations
@@ -33,10 +37,13 @@ HARM = 1.0
 # no arm may be given any more, or because the policy's question is answered. Rules of stopping come behind these.
 GO, LOOK, MOST_UNITS, NO_ARM, POLICY_DONE = -2, -1, 0, 1, 2
 
-# One unit: its arm and the number of its play; when it arrived, and got its arm; how long its reward and its risks take
-# to be known; whether they are ever heard of; and the numbers of the events that gave it its arm and told of it.
+# One unit: its stratum; its round, from 1, its arm (-1: none yet) and the number of its play; when it arrived, and got
+# its arm; how long its reward and its risks take to be known; whether they are ever heard of; and the numbers of the
+# events that gave it its arm and told of it.
 UNIT = np.dtype(
     [
+        ("stratum", "i8"),
+        ("round", "i8"),
         ("arm", "i8"),
         ("play", "i8"),
         ("arrived_at", "f8"),
@@ -50,16 +57,18 @@ UNIT = np.dtype(
         ("risk_event", "i8"),
     ]
 )
-# Whether it has begun, the time, that of the next arrival, how many units have arrived, how much is due, whether the
-# last unit that asked was held and nothing has been heard since, and how many events there were; and what a trial came
-# to: how many units did not get an arm when they arrived, the days that they waited in all, how many were given up, and
-# how many had an arm when first none was permissible, -1 if that never was.
+# Whether it has begun, the time, that of the next arrival, how many units have arrived, and the first of them that has
+# no arm; how much is due, how many of those who decide gave the last unit that asked no arm, and nothing has been heard
+# since, and how many events there were; and what a trial came to: how many units did not get an arm when they arrived,
+# the days that they waited in all, how many were given up, and how many had an arm when first none was permissible, -1
+# if that never was.
 CLOCK = np.dtype(
     [
         ("begun", "i8"),
         ("now", "f8"),
         ("next", "f8"),
         ("arrived", "i8"),
+        ("first", "i8"),
         ("due", "i8"),
         ("held", "i8"),
         ("events", "i8"),
@@ -71,6 +80,9 @@ CLOCK = np.dtype(
 )
 # What an arm came to: the sum of its rewards, heard of or not, and whether it was ever not permissible.
 ARM_SUM = np.dtype([("reward", "f8"), ("excluded", "i8")])
+# A stratum: up to which number between 0 and 1 units are of it, which arm of the law is its first, and who decides for
+# its units; and of each who decides, whether the last unit that asked got no arm and nothing has been heard since.
+STRATUM = np.dtype([("until", "f8"), ("first_arm", "i8"), ("decider", "i8"), ("held", "i8")])
 DUE = np.dtype([("time", "f8"), ("event", "i8")])
 # What is due of a unit.
 TELL_REWARD, TELL_RISKS, TELL_BOTH, GIVE_UP = 0, 1, 2, 3
@@ -79,27 +91,32 @@ KINDS = 4
 
 class Book(NamedTuple):
     """What is written down of trials (rows): their units, with outcomes and what is known of them (layers), what is
-    due, as a heap, their clocks, the sums of their arms, and those of harms (by arm, then risk, heard of or not).
+    due, as a heap, their clocks and strata, the sums of their arms, and those of harms (by arm, then risk, heard of or
+    not).
     """
 
     units: Records
     outcomes: Records
     due: Records
     clocks: Records
+    strata: Records
     sums: Records
     harms: Records
     news: Records
 
 
-def new_book(trials: int, units: int, arms: int, risks: int) -> Book:
-    """An empty one."""
+def new_book(trials: int, units: int, arms: int, risks: int, strata: Records) -> Book:
+    """An empty one; `strata` are those of every trial, of type STRATUM."""
     clocks = np.zeros(trials, CLOCK)
     clocks["held_after"] = -1
+    nobody = np.zeros((trials, units), UNIT)
+    nobody["arm"] = -1
     return Book(
-        np.zeros((trials, units), UNIT),
+        nobody,
         np.full((trials, units, 2, 1 + risks), np.nan).view(CELL),
         np.zeros((trials, 2 * units), DUE),
         clocks,
+        np.tile(strata, (trials, 1)),
         np.zeros((trials, arms), ARM_SUM),
         np.zeros((trials, arms, risks), CELL),
         np.zeros(1 + risks, CELL),
@@ -107,12 +124,15 @@ def new_book(trials: int, units: int, arms: int, risks: int) -> Book:
 
 
 class Chance(NamedTuple):
-    """The random numbers of trials (rows): of every arm's outcomes, of what is heard, of delays, of arrivals."""
+    """The random numbers of trials (rows): of every arm's outcomes, of what is heard, of delays, of arrivals, of
+    strata.
+    """
 
     outcomes: Streams
     losses: Streams
     delays: Streams
     arrivals: Streams
+    strata: Streams
 
 
 class Desk(NamedTuple):
@@ -124,6 +144,8 @@ class Desk(NamedTuple):
     outcomes: Any
     due: Any
     clock: Any
+    strata: Any
+    strata_count: int
     sums: Any
     harms: Any
     news: Any
@@ -131,6 +153,7 @@ class Desk(NamedTuple):
     losses: Stream
     delays: Stream
     arrivals: Stream
+    kinds: Stream
 
 
 @substituted
@@ -141,6 +164,8 @@ def desk_of(book: Book, chance: Chance, i: int) -> Desk:
         book.outcomes[i, 0, 0, 0],
         book.due[i, 0],
         book.clocks[i],
+        book.strata[i, 0],
+        book.strata.shape[1],
         book.sums[i, 0],
         book.harms[i, 0, 0],
         book.news[0],
@@ -148,6 +173,7 @@ def desk_of(book: Book, chance: Chance, i: int) -> Desk:
         chance.losses[i],
         chance.delays[i],
         chance.arrivals[i],
+        chance.strata[i],
     )
 
 
@@ -163,6 +189,7 @@ def _advance(
     law: Any,
     timing: Timing,
     memory: Memory,
+    deciders: Memory,
     book: Book,
     chance: Chance,
     rows: Counts,
@@ -171,24 +198,32 @@ def _advance(
 ) -> None:
     """Play some trials, by their rows, as far as their next look or their end, and write which it is.
 
-    A trial that has not begun does. With `closing` no arm is given any more, and what is still due is heard.
+    A trial that has not begun does. With `closing` no arm is given any more, and what is still due is heard. Behind one
+    another, `deciders` has the memories by which the strata of each trial are decided; where they are decided together,
+    it is the `memory` itself.
     """
+    count = deciders.arms.shape[0] // memory.arms.shape[0]
     for n in range(rows.shape[0]):
         state, desk, answer = state_of(memory, rows[n], False), desk_of(book, chance, rows[n]), GO
-        clock, rules = desk.clock, conduct[0]
+        clock, rules, first = desk.clock, conduct[0], rows[n] * count
         if not clock.begun:
             begin(policy, state)
+            _begin_apart(policy, deciders, first, count)
             clock.begun, clock.next = 1, _interval(timing, desk.arrivals)
         while answer == GO:
+            number = -1 if closing else _next_unit(desk, count)
             if clock.due > 0 and desk.due.time <= clock.now:
-                look = _hear_next(policy, rules, state, desk)
+                event = _take(desk)
+                who = first + _decider_of(desk, event // KINDS)
+                look = _hear(policy, rules, state, state_of(deciders, who, False), desk, event, count)
                 answer = LOOK if look and not closing else GO
             elif closing and clock.due == 0:
                 answer = MOST_UNITS
             elif closing:
                 clock.now = desk.due.time
-            elif state.course.given < clock.arrived and not clock.held:
-                answer = _serve(policy, rules, law, timing, state, desk)
+            elif number >= 0:
+                decider = state_of(deciders, first + _decider_of(desk, number), False)
+                answer = _serve(policy, rules, law, timing, state, decider, desk, number, count == 1)
             elif clock.arrived < rules.units and (clock.due == 0 or clock.next < desk.due.time):
                 _arrive(timing, desk)
             elif clock.due > 0:
@@ -196,6 +231,31 @@ def _advance(
             else:
                 answer = MOST_UNITS if state.course.given == rules.units else NO_ARM
         answers[n] = answer
+
+
+@piece
+def _begin_apart(policy: Any, deciders: Memory, first: int, count: int) -> None:
+    if count > 1:
+        for s in range(count):
+            begin(policy, state_of(deciders, first + s, False))
+
+
+@inlined
+def _decider_of(desk: Desk, number: int) -> int:
+    """Who decides for a unit."""
+    return at(desk.strata, at(desk.units, number).stratum).decider
+
+
+@inlined
+def _next_unit(desk: Desk, count: int) -> int:
+    """The unit that has waited longest, of those for whom one of so many who decide may give an arm; -1 if there is
+    none.
+    """
+    if desk.clock.held < count:
+        for number in range(desk.clock.first, desk.clock.arrived):
+            if at(desk.units, number).arm < 0 and not at(desk.strata, _decider_of(desk, number)).held:
+                return number
+    return -1
 
 
 @inlined
@@ -206,13 +266,17 @@ def _interval(timing: Timing, stream: Stream) -> float:
 
 @inlined
 def _arrive(timing: Timing, desk: Desk) -> None:
-    """The next unit arrives; what will be heard of it, and when, does not depend on its arm."""
+    """The next unit arrives; its stratum, and what will be heard of it, and when, do not depend on its arm."""
     clock = desk.clock
     unit = at(desk.units, clock.arrived)
     clock.now = clock.next
     clock.next += _interval(timing, desk.arrivals)
     clock.arrived += 1
     unit.arrived_at = clock.now
+    if desk.strata_count > 1:
+        place = uniform(desk.kinds)
+        while unit.stratum < desk.strata_count - 1 and place >= at(desk.strata, unit.stratum).until:
+            unit.stratum += 1
     heard = uniform(desk.losses) >= timing.missing
     risk_heard = uniform(desk.losses) >= timing.missing_risk
     unit.reward_heard, unit.risk_heard = heard, heard and risk_heard
@@ -221,36 +285,55 @@ def _arrive(timing: Timing, desk: Desk) -> None:
 
 
 @piece
-def _serve(policy: Any, conduct: Rules, law: Any, timing: Timing, state: State, desk: Desk) -> int:
-    """Give an arm to who has waited longest; where none is given, nobody asks again until something is heard."""
-    clock, course = desk.clock, state.course
+def _serve(
+    policy: Any,
+    conduct: Rules,
+    law: Any,
+    timing: Timing,
+    state: State,
+    decider: State,
+    desk: Desk,
+    number: int,
+    alone: bool,
+) -> int:
+    """Give an arm to a unit; where none is given, who decides for it is not asked again until something is heard. One
+    who is not `alone` does not end the trial.
+    """
+    clock, course, unit = desk.clock, state.course, at(desk.units, number)
     for k in range(state.size):
-        write(state, k, PERMISSIBLE, math.nan)
-    k, none = next_arm(policy, conduct, state, course.given + 1)
+        write(decider, k, PERMISSIBLE, math.nan)
+    k, none = next_arm(policy, conduct, decider, decider.course.given + 1)
     for arm in range(state.size):
-        at(desk.sums, arm).excluded |= written(state, arm, PERMISSIBLE) == 0.0
-    if k == DONE:
+        at(desk.sums, arm).excluded |= written(decider, arm, PERMISSIBLE) == 0.0
+    if k == DONE and alone:
         return POLICY_DONE
     if k < 0:
         if none and clock.held_after < 0:
             clock.held_after = course.given
-        clock.held = 1
-        return NO_ARM if course.settled == course.given else GO
-    unit, values, stream = at(desk.units, course.given), outcome_of(desk, state, course.given), at(desk.streams, k)
+        at(desk.strata, _decider_of(desk, number)).held = 1
+        clock.held += 1
+        return NO_ARM if alone and course.settled == course.given else GO
+    values, stream = outcome_of(desk, state, number), at(desk.streams, k)
     unit.arm, unit.given_at, unit.given_event = k, clock.now, clock.events
     clock.events += 1
+    while clock.first < clock.arrived and at(desk.units, clock.first).arm >= 0:
+        clock.first += 1
     if clock.now > unit.arrived_at:
         clock.waited += 1
         clock.waits += clock.now - unit.arrived_at
-    reward, place = draw_reward(law, k, stream)
+    in_law = at(desk.strata, unit.stratum).first_arm + k
+    reward, place = draw_reward(law, in_law, stream)
     values.value = reward
     at(desk.sums, k).reward += reward
     for j in range(state.risks):
-        risk = draw_risk(law, k, j, place, stream)
+        risk = draw_risk(law, in_law, j, place, stream)
         at(values, 1 + j).value = risk
         at(desk.harms, k * state.risks + j).value += risk
-    _expect(conduct, timing, desk, unit, course.given)
-    unit.play = give(conduct, state, k, course.given + 1)
+    _expect(conduct, timing, desk, unit, number)
+    unit.round = course.given + 1
+    unit.play = give(conduct, state, k, unit.round)
+    if not alone:
+        give(conduct, decider, k, unit.round)
     return GO
 
 
@@ -312,15 +395,16 @@ def _take(desk: Desk) -> int:
 
 
 @piece
-def _hear_next(policy: Any, conduct: Rules, state: State, desk: Desk) -> bool:
-    """Count what is due first; what is never heard of a unit is then given up. Whether it is time to look."""
-    event, clock = _take(desk), desk.clock
-    number, kind = event // KINDS, event % KINDS
+def _hear(policy: Any, conduct: Rules, state: State, decider: State, desk: Desk, event: int, count: int) -> bool:
+    """Count what was due; what is never heard of a unit is then given up. Whether it is time to look. There are so many
+    who decide.
+    """
+    clock, number, kind = desk.clock, event // KINDS, event % KINDS
     unit, values = at(desk.units, number), outcome_of(desk, state, number)
-    known = at(values, 1 + state.risks)
+    known, lost = at(values, 1 + state.risks), kind == GIVE_UP
     for j in range(1 + state.risks):
         told = kind in (TELL_BOTH, TELL_REWARD if j == REWARD else TELL_RISKS) and (j != REWARD or conduct.rewarded)
-        harm = kind == GIVE_UP and j != REWARD and conduct.lost_is_harm
+        harm = lost and j != REWARD and conduct.lost_is_harm
         at(desk.news, j).value = at(values, j).value if told else HARM if harm else math.nan
     if kind in (TELL_REWARD, TELL_BOTH):
         unit.reward_event = clock.events
@@ -328,8 +412,12 @@ def _hear_next(policy: Any, conduct: Rules, state: State, desk: Desk) -> bool:
         unit.risk_event = clock.events
     clock.events += 1
     clock.held = 0
-    clock.given_up += kind == GIVE_UP
-    look = hear(policy, conduct, state, unit.arm, unit.play, number + 1, desk.news, known, kind == GIVE_UP)
+    for s in range(count):
+        at(desk.strata, s).held = 0
+    clock.given_up += lost
+    look = hear(policy, conduct, state, unit.arm, unit.play, unit.round, desk.news, known, lost)
+    if count > 1:
+        hear(policy, conduct, decider, unit.arm, unit.play, unit.round, desk.news, known, lost)
     for j in range(1 + state.risks):
         new = at(desk.news, j).value
         if not math.isnan(new):

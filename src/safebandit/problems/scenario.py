@@ -18,6 +18,7 @@ from safebandit.problems.delays import Delay, read_delay
 from safebandit.problems.instance import Instance
 from safebandit.problems.limits import Alpha, check_unit
 from safebandit.problems.named import as_instance
+from safebandit.problems.stratified import Part, Supposed, mixed, parts_of, read_supposed, side_by_side
 
 ARRIVALS = ("fixed", "poisson")
 MOST_DAYS = 10**6
@@ -31,6 +32,9 @@ class Scenario:
     "exponential:10", "weibull:shape=2,scale=20"; what has a delay of 0 is known before the next unit arrives. With
     chance `missing` nothing is ever heard of a unit, with `missing_risk` none of its risks; it is then given up
     `give_up_after` days after it got its arm. Without a `mu` there are no rewards.
+
+    For a design with strata, `strata` says of each, by its name, what share of the units is of it, and where its means
+    are others: {"site=b": {"share": 0.3, "nu": [0.2, 0.4, 0.7]}}. Nothing said, shares are equal and means the same.
 
     >>> scenario = Scenario("steep", mu=[0.2, 0.4, 0.5], nu="logistic:low=0.05,high=0.6", accrual=0.5, risk_delay=28)
     >>> scenario.instance.nu.round(3).tolist(), scenario.timing().risk_a
@@ -47,6 +51,7 @@ class Scenario:
     missing: float
     missing_risk: float
     give_up_after: float
+    strata: tuple[Supposed, ...]
     # Whether the arms have names; those that are only numbered take the design's.
     named: bool
 
@@ -69,6 +74,7 @@ class Scenario:
         missing: float = 0.0,
         missing_risk: float = 0.0,
         give_up_after: float = 100.0,
+        strata: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         if (instance is None) == (nu is None):
             raise InstanceError("a scenario has the mean risks nu (with mu, where there are rewards), or an instance")
@@ -90,6 +96,7 @@ class Scenario:
             "missing": _chance("missing", missing),
             "missing_risk": _chance("missing_risk", missing_risk),
             "give_up_after": _positive("give_up_after", give_up_after),
+            "strata": _strata(strata, title, truth, mu, nu, correlation, risks, doses),
             "named": truth.arms != tuple(map(str, range(len(truth.arms)))),
         }
         for key, value in values.items():
@@ -113,8 +120,10 @@ class Scenario:
             self.missing_risk, self.give_up_after,
         )  # fmt: skip
 
-    def fitted(self, arms: Sequence[str], alpha: Alpha, risks: Sequence[str]) -> Scenario:
-        """The scenario for a design with these arms, limits and risks; refused where its arms are others."""
+    def fitted(
+        self, arms: Sequence[str], alpha: Alpha, risks: Sequence[str], strata: Sequence[str] = ()
+    ) -> Scenario:  # fmt: skip
+        """The scenario for a design with these arms, limits, risks and strata; refused where its own are others."""
         own, count = self.instance.arms, len(self.instance.arms)
         if (self.named and [normal(arm) for arm in own] != [normal(arm) for arm in arms]) or count != len(arms):
             raise InstanceError(
@@ -126,10 +135,38 @@ class Scenario:
                 f'scenario "{self.name}" must have the risks of the design ({", ".join(risks)}), '
                 f"got {len(self.instance.limits)}; give nu a row for each"
             )
-        truth = replace(
-            self.instance, arms=tuple(arms), risks=tuple(risks), alpha=alpha, allow_infeasible=True, name=self.name
-        )
-        return self._with(instance=truth, named=True)
+
+        def fit(truth: Instance) -> Instance:
+            return replace(
+                truth, arms=tuple(arms), risks=tuple(risks), alpha=alpha, allow_infeasible=True, name=self.name
+            )
+
+        apart = tuple(each._replace(truth=each.truth and fit(each.truth)) for each in self.strata)
+        fitted = self._with(instance=fit(self.instance), named=True, strata=apart)
+        with at_key("strata"):
+            fitted.parts(strata)
+        return fitted
+
+    def parts(self, strata: Sequence[str]) -> list[Part]:
+        """The share and the truth of each of these strata of a design; of a design without any, of those that the
+        scenario tells apart, if it does.
+        """
+        return parts_of(self.strata, strata, self.instance)
+
+    def law_in(self, parts: Sequence[Part]) -> tuple[Any, list[int]]:
+        """The law of outcomes, and which of its arms is the first of each of these parts."""
+        if not self._differs:
+            return self.instance.law, [0] * len(parts)
+        return side_by_side(parts).law, [i * len(self.instance.arms) for i in range(len(parts))]
+
+    def pooled(self, strata: Sequence[str]) -> Instance:
+        """The truth of units of all strata together."""
+        return mixed(self.parts(strata), self.instance) if self._differs else self.instance
+
+    @property
+    def _differs(self) -> bool:
+        """Whether some stratum has means of its own."""
+        return any(each.truth is not None for each in self.strata)
 
     def _with(self, **changes: Any) -> Scenario:
         made = object.__new__(Scenario)
@@ -152,6 +189,7 @@ class Scenario:
         parts += [f"{what} after {delay.words()}" for what, delay in late.items() if delay.mean > 0.0]
         lost = {"of": self.missing, "of the risk of": self.missing_risk}
         parts += [f"nothing is heard {what} {share:.4g} of them" for what, share in lost.items() if share > 0.0]
+        parts += [f"{each.name}: {_of_stratum(each, self.rewarded)}" for each in self.strata]
         return f"{self.name}: {'; '.join(parts)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,7 +204,9 @@ class Scenario:
         elif not self.rewarded:
             truth["rewarded"] = False
         timing = {key: value.written() if isinstance(value := getattr(self, key), Delay) else value for key in _USUAL}
-        return {"name": self.name, **truth, **{key: value for key, value in timing.items() if value != _USUAL[key]}}
+        strata = {"strata": {each.name: each.said for each in self.strata}} if self.strata else {}
+        other = {key: value for key, value in timing.items() if value != _USUAL[key]}
+        return {"name": self.name, **truth, **other, **strata}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, arms: Sequence[str] | int | None = None) -> Scenario:
@@ -184,7 +224,7 @@ class Scenario:
     @classmethod
     def _from_law(cls, document: Mapping[str, Any]) -> Scenario:
         """A scenario whose instance has another law than bits."""
-        timing = {key: value for key, value in document.items() if key in (*_USUAL, "name", "rewarded")}
+        timing = {key: value for key, value in document.items() if key in (*_USUAL, "name", "rewarded", "strata")}
         law = {key: value for key, value in document.items() if key not in timing}
         origin = str(law.pop("origin", ""))
         options = {key: law.pop(key) for key in ("arms", "risks") if key in law}
@@ -222,7 +262,7 @@ _USUAL: dict[str, Any] = {
 
 def check_keys(document: Mapping[str, Any], more: Sequence[str]) -> None:
     """Refuse keys besides those that every scenario has, and `more`."""
-    known = ("name", *more, *_USUAL)
+    known = ("name", *more, *_USUAL, "strata")
     for key in document:
         if key not in known:
             with at_key(key):
@@ -242,6 +282,42 @@ def _from_means(name: str, mu: Any, nu: Any, correlation: Any, arms: Any, risks:
     return Instance.bernoulli(
         rewards, harms, 1.0, correlation=correlation, arms=names, name=name, allow_infeasible=True, risks=risks
     )
+
+
+def _strata(
+    declared: Any, name: str, usual: Instance, mu: Any, nu: Any, correlation: Any, risks: Any, doses: Any
+) -> tuple[Supposed, ...]:
+    """What is supposed of strata; one that says only some means has the others of the scenario."""
+
+    def truth(own_mu: Any, own_nu: Any) -> Instance:
+        if nu is None:
+            raise InstanceError("an instance has its own means; a stratum of such a scenario has only its share")
+        if own_mu is not None and mu is None:
+            with at_key("mu"):
+                raise InstanceError("a scenario without rewards has none in its strata; leave mu out")
+        arms = len(usual.arms)
+        found = _from_means(
+            name, mu if own_mu is None else own_mu, nu if own_nu is None else own_nu, correlation, arms, risks, doses
+        )
+        if found.risk_means.shape != usual.risk_means.shape:
+            with at_key("nu"):
+                raise InstanceError(
+                    f"nu must have a row for each of the {len(usual.limits)} risks, as the scenario has"
+                )
+        return found
+
+    with at_key("strata"):
+        return read_supposed(declared, truth)
+
+
+def _of_stratum(each: Supposed, rewarded: bool) -> str:
+    """What is supposed of a stratum, in words."""
+    said = [] if each.share is None else [f"{each.share:.4g} of the units"]
+    if each.truth is not None and rewarded and "mu" in each.said:
+        said.append(f"reward {_listed(each.truth.mu)}")
+    if each.truth is not None and "nu" in each.said:
+        said += [f"{risk} {_listed(row)}" for risk, row in zip(each.truth.risks, each.truth.risk_means, strict=True)]
+    return ", ".join(said)
 
 
 def _listed(means: Numbers) -> str:

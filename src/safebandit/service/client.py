@@ -19,10 +19,10 @@ from urllib.parse import quote
 import numpy as np
 
 from safebandit.errors import TrialError
-from safebandit.problems.limits import Alpha, plain_alpha, show_alpha
+from safebandit.problems.limits import Alpha, is_listed, plain_alpha, read_limits, show_alpha
 from safebandit.service.connection import Connection
 from safebandit.trials.answers import Allocation, Receipt
-from safebandit.trials.outcomes import AnyRisk
+from safebandit.trials.outcomes import AnyRisk, read_part
 from safebandit.trials.second_person import HOURS
 from safebandit.trials.texts import check_name, id_text
 
@@ -147,7 +147,8 @@ class Client:
         A `design` (a `Design`, its document, or its text with the arms beside it) says all of that but the seed.
         """
         listed = [str(k) for k in range(arms)] if isinstance(arms, int) else None if arms is None else list(arms)
-        limits = alpha if alpha is None or isinstance(alpha, int | float) else list(alpha)
+        read = () if alpha is None else read_limits(alpha, None, TrialError)
+        limits = None if alpha is None else list(read) if is_listed(alpha) else read[0]
         body = {"name": name, "arms": listed, "alpha": limits, "policy": policy, "seed": seed, **settings}
         if design is not None:
             body["design"] = design if isinstance(design, str | Mapping) else design.to_dict()
@@ -186,7 +187,7 @@ class LiveTrial:
 
     def tell(self, id: str | int, *, reward: float | None = None, risk: AnyRisk | None = None) -> Receipt:
         """Say what happened to a unit: reward and risk together, or each when it is known."""
-        return self._write("outcomes", {"unit": id_text(id), "reward": reward, "risk": _plain(risk)})
+        return self._write("outcomes", _outcome(id, reward, risk))
 
     def ask_many(
         self,
@@ -202,6 +203,8 @@ class LiveTrial:
 
         With `whole` all are given what they are, or none; without it those that are refused are left out.
         """
+        if isinstance(ids, str):
+            raise TrialError(f"ids must be a list, one for each unit, got the text {ids!r}")
         nothing: list[Any] = [None] * len(ids)
         told = zip(ids, contexts or nothing, eligible or nothing, strata or nothing, strict=True)
         requests = [{"unit": id_text(unit), **_asking(*rest)} for unit, *rest in told]
@@ -210,19 +213,19 @@ class LiveTrial:
         return [Allocation(**{field: each[field] for field in Allocation._fields}) for each in given]
 
     def tell_many(self, outcomes: Sequence[Mapping[str, Any]], *, whole: bool = True) -> list[dict[str, Any]]:
-        """Say what happened to many units, each a mapping of `unit`, `reward` and `risk`, in one transaction.
+        """Say what happened to many units, each a mapping of `id`, `reward` and `risk`, in one transaction.
 
         With `whole` all are written or none; without it each that can be. The answers are in order, each with its
         `status`, as telling it alone would have, and its `receipt` or its `message`.
         """
-        plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
+        plain = _outcomes(outcomes)
         return self._batch("outcomes", plain, whole=whole)
 
     def correct_many(
         self, outcomes: Sequence[Mapping[str, Any]], *, reason: str, whole: bool = True
     ) -> list[dict[str, Any]]:
         """Put other outcomes in the place of many that were told, in one transaction."""
-        plain = [{**each, "unit": id_text(each["unit"]), "risk": _plain(each.get("risk"))} for each in outcomes]
+        plain = _outcomes(outcomes)
         return self._batch("corrections", [{**each, "reason": reason} for each in plain], whole=whole, repeatable=False)
 
     def give_up_many(self, ids: Sequence[str | int], *, reason: str, whole: bool = True) -> list[dict[str, Any]]:
@@ -266,8 +269,7 @@ class LiveTrial:
         self, id: str | int, *, reason: str, reward: float | None = None, risk: AnyRisk | None = None
     ) -> Receipt:  # fmt: skip
         """Put another outcome in the place of one that was told."""
-        body = {"unit": id_text(id), "reward": reward, "risk": _plain(risk), "reason": reason}
-        return self._write("corrections", body, repeatable=False)
+        return self._write("corrections", {**_outcome(id, reward, risk), "reason": reason}, repeatable=False)
 
     def give_up(self, id: str | int, *, reason: str) -> Receipt:
         """No longer wait for a unit's outcome."""
@@ -282,10 +284,10 @@ class LiveTrial:
         return self._write("amendments", {"reason": reason, **changes}, repeatable=False)
 
     def propose(self, request: str, *, hours: float = HOURS, **said: Any) -> Receipt:
-        """Propose to "amend", to "correct", "void" or "give_up" (`unit`) or to "unseal" (`what`), for another person to
+        """Propose to "amend", to "correct", "void" or "give_up" (`id`) or to "unseal" (`what`), for another person to
         approve; the rest is as those take it. The event is the proposal's number.
         """
-        return self._write("proposals", {request: said, "hours": hours}, repeatable=False)
+        return self._write("proposals", {request: _by_unit(said), "hours": hours}, repeatable=False)
 
     def proposals(self) -> list[dict[str, Any]]:
         """What waits for a second person."""
@@ -353,11 +355,43 @@ class LiveTrial:
         return found
 
 
-def _plain(risk: AnyRisk | None) -> Any:
-    """A risk as JSON can hold it."""
+def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Outcomes of many units as the interface takes them."""
+    plain = []
+    for number, each in enumerate(outcomes, 1):
+        if not isinstance(each, Mapping):
+            raise TrialError(f"outcome {number} must be a mapping of id, reward and risk, got {each!r}")
+        said = _by_unit(each)
+        if "unit" not in said:
+            raise TrialError(f"outcome {number} has no id; give the unit as id, got {', '.join(map(str, each))}")
+        plain.append({**said, **_outcome(said["unit"], said.get("reward"), said.get("risk"))})
+    return plain
+
+
+def _by_unit(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a unit: Python calls its name `id`, the interface `unit`; either is taken, not both."""
+    if "id" not in said:
+        return dict(said)
+    if "unit" in said:
+        raise TrialError(f"a unit is named once, got id {said['id']!r} and unit {said['unit']!r}")
+    return {"unit": said["id"], **{name: value for name, value in said.items() if name != "id"}}
+
+
+def _outcome(id: str | int, reward: Any, risk: Any) -> dict[str, Any]:
+    """What is told of a unit, as JSON can hold it: NumPy's numbers, True and False are numbers, as in a trial here."""
+    unit = id_text(id)
+
+    def part(name: str, value: Any) -> float | None:
+        return read_part(f"unit {unit!r}: {name}", value)
+
+    told: Any
     if isinstance(risk, Mapping):
-        return dict(risk)
-    return list(risk) if isinstance(risk, Sequence) and not isinstance(risk, str) else risk
+        told = {str(name): part(f'risk "{name}"', value) for name, value in risk.items()}
+    elif is_listed(risk) and not isinstance(risk, str):
+        told = [part("risk", value) for value in risk]
+    else:
+        told = part("risk", risk)
+    return {"unit": unit, "reward": part("reward", reward), "risk": told}
 
 
 def _asking(

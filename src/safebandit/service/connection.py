@@ -6,11 +6,14 @@ Retry-After that is longer than the patience.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from safebandit import errors
 from safebandit.errors import AccessError, ConflictError, NotFoundError, RecordError, SafebanditError, TrialError
@@ -52,7 +55,10 @@ class Connection:
 
     def post(self, path: str, body: Mapping[str, Any], *, repeatable: bool = True) -> Any:
         """Send a body to a path; `repeatable` says that sending it twice does no more than sending it once."""
-        return self._request("POST", path, repeatable=repeatable, json=body)
+        content = _as_json(body).encode()
+        return self._request(
+            "POST", path, repeatable=repeatable, content=content, headers={"Content-Type": "application/json"}
+        )
 
     def delete(self, path: str) -> Any:
         """Take away what a path holds; again changes nothing."""
@@ -96,6 +102,22 @@ class Connection:
             except ValueError:
                 raise RecordError(f"{self.url} does not answer as safebandit does; check the address") from None
         raise _problem(response)
+
+
+def _as_json(body: Mapping[str, Any]) -> str:
+    """A body as it is sent; NumPy's numbers are numbers there, too."""
+    try:
+        return json.dumps(body, default=_plain, allow_nan=False, separators=(",", ":"))
+    except TrialError:
+        raise
+    except ValueError:
+        raise TrialError("a number that is sent must be finite, got nan or inf; leave out what is not known") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TrialError(f"what is sent are texts, numbers and lists of them, got {value!r}")
 
 
 def _seconds(text: str) -> float:

@@ -197,9 +197,9 @@ class Keys:
         found = self._look_up("key " + match[1], lambda: _KEYS.where(keys.c.id == match[1]), recalled)
         # Compared even where there is no such key, in constant time: an answer's delay tells nothing.
         shown = _hash(match[2])
-        same = hmac.compare_digest(shown, found.hash if found else _hash(""))
+        same = hmac.compare_digest(shown, found.hash if found else _NONE)
         old = found is not None and found.old_hash is not None and now() < str(found.key.old_until)
-        same |= hmac.compare_digest(shown, str(found.old_hash) if found and old else _hash(""))
+        same |= hmac.compare_digest(shown, str(found.old_hash) if found and old else _NONE)
         return self._note("key " + match[1], found.key) if found and same and found.key.works else None
 
     def familiar(self, text: str | None, token: str | None) -> bool:
@@ -375,6 +375,10 @@ def _read_person(rows: Sequence[Any]) -> Key:
 def _hash(secret: str) -> str:
     # A secret of 256 random bits needs no slow hash: there is nothing to guess.
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+# What is compared where there is no key.
+_NONE = _hash("")
 
 
 def _after(wait: timedelta, of: str | None = None) -> str:

@@ -169,14 +169,33 @@ class _Limited(HttpToolsProtocol):
             # A head that begins where nothing was before is counted with the data that began it.
             self._received = 0
         self._part, self._since = part, self.loop.time()
+        seconds = self._seconds(part)
+        # A timer that ends sooner looks then how long is left: at most requests there is nothing to set.
+        if seconds is not None and (self._deadline is None or self._deadline.when() > self._since + seconds):
+            self._set_timer(seconds)
+
+    def _set_timer(self, seconds: float) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        seconds = self._seconds(part)
-        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._late)
+        self._deadline = self.loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """Look whether what is being received is late."""
+        self._deadline = None
+        seconds = self._seconds(self._part)
+        if seconds is None:
+            return
+        left = self._since + seconds - self.loop.time()
+        if left > 0:
+            self._set_timer(left)
+        else:
+            self._late()
 
     def _seconds(self, part: str) -> float | None:
         limits = self._limits
-        return {"nothing": limits.idle_seconds, "head": limits.head_seconds, "body": limits.body_seconds}.get(part)
+        if part == "nothing":
+            return limits.idle_seconds
+        return limits.head_seconds if part == "head" else limits.body_seconds if part == "body" else None
 
     def _late(self) -> None:
         if self.transport.is_closing():
@@ -186,7 +205,7 @@ class _Limited(HttpToolsProtocol):
         seconds = self._seconds(self._part)
         if seconds is not None and (self.flow.read_paused or (self._part == "nothing" and self._answering)):
             # It is the service that does not read on: it is busy with the request before.
-            self._deadline = self.loop.call_later(seconds, self._late)
+            self._set_timer(seconds)
         elif self._part == "nothing":
             self.end("idle", 408, "nothing was asked")
         else:

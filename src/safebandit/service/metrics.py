@@ -20,6 +20,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._known: dict[tuple[Any, tuple[str, ...]], Any] = {}
         kept: dict[str, Any] = {"registry": self._registry, "namespace": "safebandit"}
         self._requests = Counter("requests", "Requests answered.", ["method", "route", "status"], **kept)
         self._seconds = Histogram("request_seconds", "Time to answer.", ["method", "route"], buckets=SECONDS, **kept)
@@ -39,12 +40,19 @@ class Metrics:
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        self._of(self._requests, method, route, str(status)).inc()
+        self._of(self._seconds, method, route).observe(seconds)
 
     def decided(self, trial: str, kind: str) -> None:
         """Count a decision: a unit `asked` and was given an arm, was `held`, or is `waiting`."""
-        self._decisions.labels(trial, kind).inc()
+        self._of(self._decisions, trial, kind).inc()
+
+    def _of(self, numbers: Any, *labels: str) -> Any:
+        """The number of these labels; what is counted at every request is looked up quickly."""
+        found = self._known.get((numbers, labels))
+        if found is None:
+            found = self._known[numbers, labels] = numbers.labels(*labels)
+        return found
 
     def limited(self, limit: str) -> None:
         """Count a request that came too soon, by the limit of a key or of an address."""

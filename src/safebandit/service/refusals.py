@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -71,7 +72,7 @@ def register(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(422, "invalid", "; ".join(_said(each) for each in error.errors()))
+        return answer(422, "invalid", "; ".join(_told(error.errors())))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
@@ -107,7 +108,27 @@ def _unavailable(error: RecordError) -> JSONResponse:
     return answer(503, "RecordError", message, {"Retry-After": str(RETRY_SECONDS)})
 
 
-def _said(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"][1:]) or str(error["loc"][0])
+def _told(found: Sequence[Any]) -> list[str]:
+    """What is wrong, field by field: of one that may be of several kinds, what is wrong with the kind that was sent, or
+    with the first where it is of none.
+    """
+    fields: dict[str, list[Any]] = {}
+    for error in found:
+        fields.setdefault(_place(error), []).append(error)
+    told = []
+    for place, mine in fields.items():
+        of_kind = [each for each in mine if not each["type"].endswith("_type")]
+        inside = any(other.startswith(f"{place}.") for other in fields)
+        told += [_said(place, each) for each in (of_kind or ([] if inside else mine[:1]))]
+    return told
+
+
+def _place(error: Any) -> str:
+    """Where something is wrong, without the names of the kinds that a field may be of."""
+    parts = [str(part) for part in error["loc"][1:]]
+    return ".".join(part for part in parts if "[" not in part and part != "constrained-float") or str(error["loc"][0])
+
+
+def _said(place: str, error: Any) -> str:
     got = "" if error["type"] in ("missing", "json_invalid") else f", got {str(error.get('input'))[:80]!r}"
     return f"{place}: {error['msg']}{got}"

@@ -21,7 +21,7 @@ from safebandit.trials.design_checks import check_design
 from safebandit.trials.design_reading import read_fields
 from safebandit.trials.design_words import describe
 from safebandit.trials.rules import cause_names, group_rules, write_rule, write_stopping
-from safebandit.trials.strata import Factors, written
+from safebandit.trials.strata import Factors, stratum_names, written
 from safebandit.trials.toml import located, read_toml, write_toml
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Design:
                 f'scenario "{scenario.name}" has no rewards, and units of the design have; give it mu, or say '
                 "rewarded = false in the design"
             )
-        return scenario.fitted(self.arms, self.alpha, self.risks)
+        return scenario.fitted(self.arms, self.alpha, self.risks, stratum_names(self.strata))
 
     def describe(self) -> str:
         """What the design says, a line for each thing."""

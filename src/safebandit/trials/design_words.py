@@ -26,6 +26,7 @@ def describe(design: Design) -> list[tuple[str, str]]:
         ("outcomes", _outcomes(design)),
         ("policy", design.policy),
         ("units", _units(design)),
+        ("strata", _strata(design)),
         ("first", _first(design)),
         ("steps", _steps(design)),
         ("looks", _looks(design)),
@@ -35,6 +36,7 @@ def describe(design: Design) -> list[tuple[str, str]]:
         ("select", selection_words.says(design.select, design)),
         ("ids", f"of the form {design.ids}" if design.ids else ""),
         ("prior", "" if design.prior == FLAT else "credible intervals are from Beta({:g}, {:g})".format(*design.prior)),
+        ("two people", ", ".join(design.second_person)),
     ]
     return [(word, sentence) for word, sentence in said if sentence]
 
@@ -61,6 +63,17 @@ def _units(design: Design) -> str:
     cohorts = f", in cohorts of {design.cohort}" if design.cohort > 1 else ""
     waits = "; the next begins when all is known of those before" if design.waits else ""
     return f"at most {design.units}{cohorts}{waits}"
+
+
+def _strata(design: Design) -> str:
+    if not design.strata:
+        return ""
+    return f"{factors_words(design)}; each decided by its own units, and all looked at together"
+
+
+def factors_words(design: Design) -> str:
+    """The factors of the strata, each with its levels."""
+    return ", ".join(f"{factor} ({', '.join(levels)})" for factor, levels in design.strata)
 
 
 def _first(design: Design) -> str:

@@ -11,7 +11,8 @@ from safebandit.trials.simulated import Plan, Room
 
 
 class Happening(NamedTuple):
-    """One event of a simulated trial: on which day, to which unit (from 1), of which arm; what is then told of it.
+    """One event of a simulated trial: on which day, to which unit (by its round, from 1), of which arm; what is then
+    told of it, and of which stratum it is ("" where none are decided apart).
 
     `kind` is "given" (nothing is told), "told" or "given up". `outcome` has the reward and the risks that are new, None
     for the rest.
@@ -23,6 +24,7 @@ class Happening(NamedTuple):
     arm: int
     kind: str
     outcome: tuple[float | None, ...]
+    stratum: str = ""
 
 
 def histories(plan: Plan, trials: range) -> list[list[Happening]]:
@@ -33,22 +35,24 @@ def histories(plan: Plan, trials: range) -> list[list[Happening]]:
 
 
 def _happenings(plan: Plan, room: Room, i: int) -> Iterator[Happening]:
-    for number in range(int(room.memory.courses["given"][i])):
-        unit, arm = room.book.units[i, number], int(room.book.units["arm"][i, number])
-        day, values = float(unit["given_at"]), room.book.outcomes["value"][i, number, 0]
+    units = room.book.units[i, : int(room.book.clocks["arrived"][i])]
+    for number in np.flatnonzero(units["arm"] >= 0):
+        unit, values = units[number], room.book.outcomes["value"][i, number, 0]
+        whom = int(unit["round"]), int(unit["arm"])
+        stratum = plan.strata[int(unit["stratum"])].name if plan.apart else ""
+        day = float(unit["given_at"])
         nothing: tuple[float | None, ...] = (None,) * len(values)
-        yield Happening(int(unit["given_event"]), day, 1 + number, arm, "given", nothing)
+        yield Happening(int(unit["given_event"]), day, *whom, "given", nothing, stratum)
         reward, risks = int(unit["reward_event"]), int(unit["risk_event"])
         heard = plan.conduct.rewarded and bool(unit["reward_heard"])
         if heard and not (reward == risks and unit["risk_heard"]):
-            yield Happening(
-                reward, day + float(unit["reward_delay"]), 1 + number, arm, "told", _told(values, True, False)
-            )
+            told = _told(values, True, False)
+            yield Happening(reward, day + float(unit["reward_delay"]), *whom, "told", told, stratum)
         if unit["risk_heard"]:
-            both = heard and reward == risks
-            yield Happening(risks, day + float(unit["risk_delay"]), 1 + number, arm, "told", _told(values, both, True))
+            told = _told(values, heard and reward == risks, True)
+            yield Happening(risks, day + float(unit["risk_delay"]), *whom, "told", told, stratum)
         else:
-            yield Happening(risks, day + plan.timing.give_up_after, 1 + number, arm, "given up", nothing)
+            yield Happening(risks, day + plan.timing.give_up_after, *whom, "given up", nothing, stratum)
 
 
 def _told(values: Any, reward: bool, risks: bool) -> tuple[float | None, ...]:

@@ -33,10 +33,11 @@ def read_outcome(id: Any, reward: Any, risk: Any, risks: Sequence[str]) -> list[
     values = [reward, *_listed_risks(id, risk, risks)]
     if all(value is None for value in values):
         raise TrialError(f"nothing was told of unit {id!r}; give reward=, risk= or both")
-    return [_read_part(f"unit {id!r}: {name}", part) for name, part in zip(outcome_names(risks), values, strict=True)]
+    return [read_part(f"unit {id!r}: {name}", part) for name, part in zip(outcome_names(risks), values, strict=True)]
 
 
-def _read_part(what: str, value: Any) -> float | None:
+def read_part(what: str, value: Any) -> float | None:
+    """A reward or a risk as a plain number in [0, 1]; None where nothing is told. A text is none."""
     if value is None:
         return None
     if isinstance(value, str | bytes):

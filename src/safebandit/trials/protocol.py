@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from safebandit.core.policies import POLICIES, policy_from_text
 from safebandit.core.selection.words import says as selection_says
 from safebandit.trials.decision_table import DecisionTable, decision_tables
-from safebandit.trials.design_words import stopping_sentences
+from safebandit.trials.design_words import FLAT, factors_words, stopping_sentences
+from safebandit.trials.strata import stratum_names
 from safebandit.version import __version__
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def protocol(design: Design, *, characteristics: str = "") -> str:
         _section("When the trial stops", _stopping(design)),
         _section("What is selected", _selection(design)),
         _section("What nobody does alone", _second_person(design)) if design.second_person else "",
-        "## Decision tables\n\n" + "\n\n".join(map(_table, decision_tables(design))),
+        "## Decision tables\n\n" + "\n\n".join([*_of_whom(design), *map(_table, decision_tables(design))]),
         characteristics,
         _section("Software and references", _references(design)),
     ]
@@ -90,6 +91,10 @@ def _question(design: Design) -> Iterator[str]:
     elif design.least_reward is not None:
         yield f"A mean reward of at least {design.least_reward:g} is wanted."
     yield f"At most {design.units} units are given an arm."
+    if design.ids:
+        yield f"The id of a unit is of the form {plain(design.ids)}."
+    if design.prior != FLAT:
+        yield "Credible intervals, which decide nothing, are from the prior Beta({:g}, {:g}).".format(*design.prior)
 
 
 def _second_person(design: Design) -> Iterator[str]:
@@ -104,7 +109,22 @@ def _second_person(design: Design) -> Iterator[str]:
         yield f"{says[request]} is proposed by one person and approved by another; both stand in the log."
 
 
+def _of_whom(design: Design) -> Iterator[str]:
+    """Whose units the tables count, where that does not go without saying."""
+    if design.strata:
+        yield (
+            "Which arm comes next is told by the units of one stratum, whichever it is; rules and the selection by the "
+            "units of all strata."
+        )
+
+
 def _allocation(design: Design) -> Iterator[str]:
+    if design.strata:
+        yield (
+            f"Units are told apart before they get an arm, by {plain(factors_words(design))}: "
+            f"{len(stratum_names(design.strata))} strata. What follows here is done in each stratum by itself, by what "
+            "is known of its own units."
+        )
     if design.cohort > 1:
         waits = "; a cohort begins when every outcome of those before is known" if design.waits else ""
         yield f"Units come in cohorts of {design.cohort}, of one arm each{waits}."
@@ -171,8 +191,13 @@ def _stopping(design: Design) -> Iterator[str]:
     for sentence in stopping_sentences(design):
         # In it are names of arms and risks, which users wrote.
         yield plain(sentence)
-    yield "The trial ends where no arm is permissible and no outcome is awaited."
-    yield f"It ends when {design.units} units are known, and where its policy says that the question is answered."
+    if design.strata:
+        yield "Rules are about the units of all strata together, and so is the number of units."
+        yield "A stratum in which no arm is permissible gives none, and does not end the trial."
+        yield f"It ends when {design.units} units are known."
+    else:
+        yield "The trial ends where no arm is permissible and no outcome is awaited."
+        yield f"It ends when {design.units} units are known, and where its policy says that the question is answered."
     yield "Then no unit is given an arm. Outcomes that come later are taken, and a selection that they change is shown."
 
 

@@ -24,6 +24,7 @@ from safebandit.problems import Instance, as_instance
 from safebandit.problems.limits import check_unit, plain_alpha
 from safebandit.simulation.simulate import default_workers
 from safebandit.simulation.summaries import standard_error
+from safebandit.trials.planned_strata import in_equal_shares
 from safebandit.trials.reading import fitting_cap
 from safebandit.trials.settings import Settings
 from safebandit.trials.simulated import Plan, Runs, play
@@ -267,7 +268,8 @@ def rehearse(
     The truth is `mu` and `nu`, the means of the arms that may be given (`nu` with a row per risk where there are
     several), whose outcomes are then independent bits; or any `instance` with as many arms and risks, whatever its law.
     Its alpha gives way to the trial's. So many `units` arrive in a run, 200 unless given; in a trial by a design, at
-    most as many as that says. Ctrl-C keeps the runs that were finished.
+    most as many as that says, as many of one stratum as of another. Without a design a stratum is a trial of its own,
+    and one is run, with its part of the units. Ctrl-C keeps the runs that were finished.
 
     >>> settings = Settings.read(["placebo", "drug"], alpha=0.3, policy="docb")
     >>> rehearsed = rehearse(settings, mu=[0.3, 0.6], nu=[0.1, 0.2], units=50, times=10)
@@ -275,7 +277,7 @@ def rehearse(
     0.0
     """
     check_rehearsable(settings)
-    if settings.factors:
+    if settings.factors and settings.design is None:
         settings, units = _one_stratum(settings, units)
     truth = _truth(settings, mu, nu, instance)
     scenario = Expected(
@@ -306,11 +308,6 @@ def check_rehearsable(settings: Settings) -> None:
         raise SimulationError(
             f"a trial with {'a context' if settings.context else 'features of arms'} cannot be rehearsed yet; "
             "simulate its policy on a linear instance"
-        )
-    if settings.design is not None and settings.factors:
-        raise SimulationError(
-            "a trial by a design with strata cannot be rehearsed: its rules are about all strata together; rehearse "
-            "the design without them"
         )
     if settings.design is not None and settings.withdrawn:
         raise SimulationError(
@@ -346,7 +343,8 @@ def plan_rehearsal(settings: Settings, instance: Instance, scenario: Expected, s
     places = tuple(settings.arms.index(arm) for arm in settings.active)
     return Plan(
         policy, conduct, rules, then, selection, instance.law, timing,
-        settings.limits, seed, places, len(settings.arms), np.zeros(1, np.int64),
+        settings.limits, seed, places, len(settings.arms), np.zeros(1, np.int64), in_equal_shares(settings.factors),
+        bool(settings.factors),
     )  # fmt: skip
 
 

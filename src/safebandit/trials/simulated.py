@@ -18,35 +18,37 @@ from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
 from safebandit.core.trials import LOOK, Book, Chance, advance_for, new_book
-from safebandit.errors import DesignError
 from safebandit.problems.scenario import Scenario
 from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources
 from safebandit.trials.design import CAUSES, Design
+from safebandit.trials.planned_strata import PlannedStratum, in_scenario, packed
+from safebandit.trials.strata import stratum_seed
 from safebandit.waits import WAITS
 
 # The trials of one chunk have about so many units: progress moves, and Ctrl-C is soon heard.
 CHUNK_UNITS = 100_000
 MOST_TRIALS = 1_000
-# Streams behind those of the arms: what is heard of a unit, how late, and when units arrive.
-LOSSES, DELAYS, ARRIVALS = 0, 1, 2
-MORE_STREAMS = 3
+# Streams behind those of the arms: what is heard of a unit, how late, when units arrive, and of which stratum they are.
+LOSSES, DELAYS, ARRIVALS, STRATA = 0, 1, 2, 3
+MORE_STREAMS = 4
 
 
 class Runs(NamedTuple):
     """What simulated trials (rows) came to.
 
-    `rewards` and `harms` (a layer per risk) are true outcomes by arm, heard of or not; `reward_plays` to `risk_totals`
-    what was known when the trial ended, outcomes that were still to come included. `selected` is the arm that is
-    selected then (-1: none), `selected_at_stop` the one when it stopped; `cause` why it stopped, a place in the
-    design's `causes`; `duration` the days until then. `excluded` is whether an arm was ever not permissible or dropped.
-    `waited` are units that did not get an arm at once, `waits` the days that they waited, `without_arm` those that
-    never got one; `held_after` the units that had an arm when first none was permissible, -1 if that never was.
-    `routed` is whether a rule gave every unit the control.
+    `plays_in` are the plays by stratum of the truth, then arm. `rewards` and `harms` (a layer per risk) are true
+    outcomes by arm, heard of or not; `reward_plays` to `risk_totals` what was known when the trial ended, outcomes that
+    were still to come included. `selected` is the arm that is selected then (-1: none), `selected_at_stop` the one when
+    it stopped; `cause` why it stopped, a place in the design's `causes`; `duration` the days until then. `excluded` is
+    whether an arm was ever not permissible or dropped. `waited` are units that did not get an arm at once, `waits` the
+    days that they waited, `without_arm` those that never got one; `held_after` the units that had an arm when first
+    none was permissible, -1 if that never was. `routed` is whether a rule gave every unit the control.
     `seconds` is the processor time that all of them took.
     """
 
     plays: Counts
+    plays_in: Counts
     rewards: Numbers
     harms: Numbers
     reward_plays: Counts
@@ -94,6 +96,9 @@ class Plan(NamedTuple):
     places: tuple[int, ...]
     streams: int
     stop: Counts
+    # Those of the truth, and whether each is decided apart.
+    strata: tuple[PlannedStratum, ...] = ()
+    apart: bool = False
     formulas: Sequence[Formula] = ()
     sources: str = ""
     label: str = ""
@@ -120,14 +125,13 @@ def simulate_design(
 
 def plan_of(design: Design, scenario: Scenario, seed: int) -> Plan:
     """A design on a scenario as compiled code takes it."""
-    if design.strata:
-        raise DesignError("a design with strata is not simulated yet: simulate it without them, as one stratum is")
     policy, count = design.prepared(), len(design.arms)
+    law, strata = in_scenario(design.strata, scenario)
     kinds = {kind for value in (policy, design.select, *design.stop) for kind in kinds_of(value)}
     sent = [formula for kind in sorted(kinds, key=str) for formula in formulas_to_send(kind)]
     return Plan(
-        policy, design.conduct(), tuple(design.stop), design.then, design.select, scenario.instance.law,
-        scenario.timing(), design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), sent,
+        policy, design.conduct(), tuple(design.stop), design.then, design.select, law, scenario.timing(),
+        design.limits, seed, tuple(range(count)), count, np.zeros(1, np.int64), strata, bool(design.strata), sent,
         sources(), design.policy.partition(":")[0],
     )  # fmt: skip
 
@@ -220,24 +224,44 @@ class Room:
         count, arms, risks = len(trials), len(plan.places), len(plan.limits)
         states, keys = streams_of(plan.seed, trials, plan.streams + MORE_STREAMS)
         places = list(plan.places)
-        more = [np.ascontiguousarray(states[:, 1 + plan.streams + each]) for each in (LOSSES, DELAYS, ARRIVALS)]
+        more = [np.ascontiguousarray(states[:, 1 + plan.streams + each]) for each in (LOSSES, DELAYS, ARRIVALS, STRATA)]
         self.chance = Chance(np.ascontiguousarray(states[:, 1:][:, places]), *more)
         self.memory: Memory = memory_for(
             plan.policy, np.ascontiguousarray(keys[:, places]), np.ascontiguousarray(states[:, 0]), plan.limits
         )
-        self.book: Book = new_book(count, plan.conduct.units, arms, risks)
+        # Rules are measured by it, and where strata decide nothing else notes it.
+        self.memory.courses["upwards"] = plan.conduct.upwards
+        self.deciders = self._deciders(trials)
+        self.book: Book = new_book(count, plan.conduct.units, arms, risks, packed(plan.strata, apart=plan.apart))
         self._conduct = plan.conduct.packed()
         self.cause = np.zeros(count, np.int64)
         self.duration = np.zeros(count)
         self.selected_at_stop = np.full(count, NONE_SELECTED)
         self._policy, self._advance = called(plan.policy), advance_for(plan.law)
 
+    def _deciders(self, trials: range) -> Memory:
+        """Who decides in each stratum of each trial, behind one another: by random numbers of its own, as in a live
+        trial; the trial itself where strata are not decided apart.
+        """
+        plan, places = self.plan, list(self.plan.places)
+        if not plan.apart:
+            return self.memory
+        made = [streams_of(stratum_seed(plan.seed, each.name), trials, plan.streams) for each in plan.strata]
+        keys = np.stack([keys[:, places] for _, keys in made], axis=1).reshape(-1, len(places))
+        streams = np.stack([states[:, 0] for states, _ in made], axis=1).reshape(-1)
+        return memory_for(plan.policy, keys, streams, plan.limits)
+
+    def _rows_of_deciders(self, rows: Counts) -> Counts:
+        """The rows of those who decide in some trials: of their strata, or of the trials themselves."""
+        each = np.arange(len(self.plan.strata) if self.plan.apart else 1)
+        return np.asarray((rows[:, None] * len(each) + each).ravel(), np.int64)
+
     def advance(self, rows: Counts, *, closing: bool) -> Counts:
         """Play the trials of these rows as far as their next look or their end, and say which it is."""
         plan, answers = self.plan, np.zeros(len(rows), np.int64)
         self._advance(
-            self._policy, self._conduct, plan.law, plan.timing, self.memory, self.book, self.chance, rows, answers,
-            closing,
+            self._policy, self._conduct, plan.law, plan.timing, self.memory, self.deciders, self.book, self.chance,
+            rows, answers, closing,
         )  # fmt: skip
         return answers
 
@@ -281,10 +305,13 @@ class Room:
             reached = self.measure(rule, there) >= rule.level
             if rule.drops:
                 self.memory.arms["dropped"][there] |= reached
+                apart = self._rows_of_deciders(there)
+                self.deciders.arms["dropped"][apart] |= np.repeat(reached, len(apart) // len(there), axis=0)
                 continue
             places = np.flatnonzero(~ended)[reached.any(axis=1)]
             if then == "route":
                 self.memory.courses["routed"][rows[places]] = 1
+                self.deciders.courses["routed"][self._rows_of_deciders(rows[places])] = 1
             elif then == "pause":
                 paused[places] = np.where(paused[places] < 0, cause, paused[places])
             else:
@@ -300,6 +327,16 @@ class Room:
         self.duration[rows] = self.book.clocks["now"][rows]
         self.selected_at_stop[rows] = self.select(rows)
 
+    def _plays_in(self, plays: Counts) -> Counts:
+        """How often each arm was given in each stratum; without strata all units are of one."""
+        if not self.plan.strata:
+            return plays[:, None].copy()
+        counts = np.zeros((len(plays), len(self.plan.strata), plays.shape[1]), np.int64)
+        trials, numbers = np.nonzero(self.book.units["arm"] >= 0)
+        given = self.book.units[trials, numbers]
+        np.add.at(counts, (trials, given["stratum"], given["arm"]), 1)
+        return counts
+
     def runs(self) -> Runs:
         """What the trials came to."""
         arms, seen, course = self.memory.arms, self.memory.quantities, self.memory.courses
@@ -307,7 +344,7 @@ class Room:
         plays, dropped = arms["asked"].copy(), arms["dropped"].copy()
         size = course["given"].copy()
         return Runs(
-            plays, sums["reward"].copy(), harms.copy(), seen["plays"][:, :, REWARD].copy(),
+            plays, self._plays_in(plays), sums["reward"].copy(), harms.copy(), seen["plays"][:, :, REWARD].copy(),
             seen["total"][:, :, REWARD].copy(),
             seen["plays"][:, :, 1:].swapaxes(1, 2).copy(), seen["total"][:, :, 1:].swapaxes(1, 2).copy(),
             self.select(np.arange(len(size))), self.selected_at_stop, self.cause, size, self.duration,

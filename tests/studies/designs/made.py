@@ -23,6 +23,7 @@ def made_design(**changes):
         "select": None,
         "causes": ("most units", "no arm", "policy", "harm", "superiority"),
         "then": ("route",),
+        "strata": (),
     }  # fmt: skip
     said |= changes
     if isinstance(said["alpha"], tuple):
@@ -42,7 +43,7 @@ def made_runs(count=200, arms=4, risks=1, seed=3):
     risk_plays = rng.integers(0, plays[:, None, :] + 1, (count, risks, arms))
     size = plays.sum(axis=1)
     return Runs(
-        plays, rng.binomial(plays, 0.5).astype(float),
+        plays, plays[:, None], rng.binomial(plays, 0.5).astype(float),
         rng.binomial(plays[:, None, :], 0.3, (count, risks, arms)).astype(float),
         reward_plays, rng.binomial(reward_plays, 0.5).astype(float), risk_plays,
         rng.binomial(risk_plays, 0.3).astype(float), rng.integers(-1, arms, count), rng.integers(-1, arms, count),

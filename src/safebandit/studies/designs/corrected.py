@@ -53,6 +53,8 @@ def correct_runs(
     """Correct the first so many trials; the same bits for any number of workers."""
     if scenario.instance.to_dict()["kind"] != "bernoulli":
         raise StudyError(f'a correction simulates bits, and scenario "{scenario.name}" has others; leave it out')
+    if design.strata:
+        raise StudyError("a correction simulates a design without strata; leave it out")
     plan = plan_of(design, design.fit(scenario), seed)
     known = sums_of(runs)
     found = []

@@ -22,7 +22,7 @@ FORMAT = 1
 _METADATA = b"safebandit characteristics"
 _FIELDS = [name for name in Runs._fields if name != "seconds"]
 # Fields that files of the same format may lack.
-_NEW = ("routed",)
+_NEW = ("routed", "plays_in")
 
 
 def save(found: Characteristics, path: Path) -> Path:
@@ -114,8 +114,8 @@ def _read(table: pa.Table, document: dict[str, Any]) -> Characteristics:
         part = table.slice(number * trials, trials)
         shapes = document["shapes"][number]
         fields = {name: _array(part, name, shapes[name]) for name in _FIELDS if name in shapes or name not in _NEW}
-        # Files of before had none.
-        fields = {name: np.zeros(part.num_rows, np.int64) for name in _NEW} | fields
+        # Files of before had none of these.
+        fields = {"routed": np.zeros(part.num_rows, np.int64), "plays_in": fields["plays"][:, None]} | fields
         runs = Runs(**fields, seconds=document["seconds"][number])
         played.append(Played(cell["design"], scenarios[cell["scenario"]], Design.from_dict(cell["as"]), runs))
     return Characteristics(played, said["seed"], said["version"], said["sources"])

@@ -18,7 +18,8 @@ def characteristics_section(found: Characteristics) -> str:
 
 
 def _scenario(played: Played) -> str:
-    instance, cell = played.scenario.instance, played.cell
+    cell = played.cell
+    instance = cell.truth.instance
     risks = played.design.risks
     head = ["", *map(plain, played.design.arms), "none"]
     rows = [["mean reward", *(f"{mean:.3g}" for mean in instance.mu), ""]] if played.design.rewarded else []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safebandit.core.arms import Numbers
+from safebandit.core.arms import Counts, Numbers
+from safebandit.trials.strata import stratum_names
 
 if TYPE_CHECKING:
     from safebandit.problems import Instance
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The arms as they are; `instance` has the design's alpha.
+    """The arms as they are, to units of all strata together; `instance` has the design's alpha.
 
     The best arm is the safe one of the largest mean reward, if that is at least the `least` reward that is wanted; in a
     design that compares first risks (`lowest`), the safe one of the smallest. Where there is neither, it is the safe
@@ -32,11 +34,13 @@ class Truth:
     lowest: bool = False
     least: float | None = None
     control: int | None = None
+    # Of every stratum, where the scenario tells some apart.
+    in_strata: tuple[Truth, ...] = ()
 
     @cached_property
     def unsafe(self) -> NDArray[np.bool_]:
-        """Whether each arm has a mean risk above its limit."""
-        return self.instance.unsafe
+        """Whether each arm has a mean risk above its limit, in some stratum: what is selected is for units of all."""
+        return np.any([self.instance.unsafe, *(each.unsafe for each in self.in_strata)], axis=0)
 
     @property
     def compared(self) -> bool:
@@ -73,6 +77,13 @@ class Truth:
             return self.instance.safety_gaps
         return np.maximum(self.worth[safe].max() - self.worth, self.instance.safety_gaps)
 
+    def over_strata(self, plays_in: Counts, what: Callable[[Truth], Any]) -> Numbers:
+        """The sum over a trial's units of a number of the arm that each got, to units of its own stratum; `plays_in`
+        are plays by trial, stratum and arm.
+        """
+        numbers = np.concatenate([what(each) for each in self.in_strata or (self,)])
+        return np.asarray(plays_in.reshape(len(plays_in), -1) @ numbers, float)
+
     @cached_property
     def superior(self) -> NDArray[np.bool_]:
         """Whether each arm is better than the control; without a control, better than every other."""
@@ -88,8 +99,11 @@ class Truth:
 
 
 def truth_of(design: Design, scenario: Scenario) -> Truth:
-    """What is true of a scenario's arms by the limits of a design."""
-    instance = scenario.fitted(design.arms, design.alpha, design.risks).instance
+    """What is true of a scenario's arms, in all strata together, by the limits of a design."""
+    strata = stratum_names(design.strata)
+    fitted = scenario.fitted(design.arms, design.alpha, design.risks, strata)
     control = None if design.control is None else design.arms.index(design.control)
     lowest = any(getattr(rule, "lowest", False) for rule in (*design.stop, design.select))
-    return Truth(instance, design.rewarded, lowest, design.least_reward, control)
+    judged = (design.rewarded, lowest, design.least_reward, control)
+    apart = tuple(Truth(part.truth, *judged) for part in fitted.parts(strata))
+    return Truth(fitted.pooled(strata), *judged, in_strata=apart)
