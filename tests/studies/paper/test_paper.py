@@ -109,7 +109,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play({"naive-0": 20, "naive-1": 20}, folder=tmp_path, seed=1, progress=stop)
+        play({"naive-0": 20, "naive-1": 20}, folder=tmp_path, seed=1, workers=1, progress=stop)
     kept = Result.load(tmp_path / "naive-0.parquet")
     assert 0 < kept.trials < 20
     results = play({"naive-0": 20, "naive-1": 20}, folder=tmp_path, seed=1)
