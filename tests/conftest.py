@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from safebandit import sources
 from safebandit.cli import main
+from safebandit.waits import WAITS
 
 from .browser import chromium
 from .service.oidc import node
@@ -108,6 +109,8 @@ tree_of_commands = functools.cache(typer.main.get_command)
 def command(monkeypatch, capsysbinary):
     """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""
     monkeypatch.setattr(typer.main, "get_command", tree_of_commands)
+    # What is compiled here depends on the tests before.
+    monkeypatch.setattr(WAITS, "announce", lambda say: None)
 
     def run(*arguments, cwd=None):
         monkeypatch.setattr(sys, "argv", ["safebandit", *arguments])

@@ -39,7 +39,7 @@ def _line(ledger: Ledger, name: str) -> dict[str, Any]:
 
     state = ledger.state(name)
     with ledger.reading() as connection:
-        stand = Standings(ledger).now(connection, name, state.number, vars(state)) if state.status == "open" else []
+        stand = Standings(ledger).now(connection, name, state.number, state.holds) if state.status == "open" else []
     return {
         "name": state.name,
         "title": state.settings.title,

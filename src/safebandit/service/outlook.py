@@ -10,6 +10,7 @@ from safebandit.service.keys import Key
 from safebandit.trials.analysis.analyse import Analysis, analyse
 from safebandit.trials.analysis.units import from_past, from_record
 from safebandit.trials.drafts import ENDED
+from safebandit.trials.holds import Holds
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
 from safebandit.trials.record.past import units_shown
@@ -72,5 +73,5 @@ class Outlook:
             return (number,)
         # A unit that is voided keeps its round; that a trial waits is shown at once, as a hold is.
         rounds = state["units"] + sum(state.get("voided", {}).values())
-        stands = state["held_at"], state.get("waits_at")
-        return units_shown(rounds, self.delay), state["version"], state["status"], *stands
+        holds = Holds.of_row(state)
+        return units_shown(rounds, self.delay), state["version"], state["status"], holds.held_at, holds.waits_at

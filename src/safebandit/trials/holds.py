@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from safebandit.trials.eligibility import Mask
 from safebandit.trials.events import canonical
@@ -28,6 +29,16 @@ class Holds:
     held_at: int | None = None
     waits_at: int | None = None
     standing: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of_row(cls, state: Mapping[str, Any]) -> Holds:
+        """Those of a trial's state, as it is kept beside the log."""
+        return cls(state["held_at"], state.get("waits_at"), state.get("standing", {}))
+
+    def to_row(self) -> dict[str, Any]:
+        """As `of_row` reads it."""
+        seldom = {"waits_at": self.waits_at, "standing": self.standing}
+        return {"held_at": self.held_at} | {name: value for name, value in seldom.items() if value}
 
     @property
     def at(self) -> int | None:

@@ -19,7 +19,6 @@ from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
 # Kept in the row of a trial only where there is something to keep; those of the holds, and others.
-_SELDOM_OF_HOLDS = ("waits_at", "standing")
 _SELDOM = (
     "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by", "asked_in", "rounds", "cohorts",
     "masked", "proposals", "unsealed",
@@ -334,8 +333,7 @@ class TrialState:
         """As it is kept beside the log."""
         state = {name: getattr(self, name) for name in _ALWAYS}
         state |= {name: getattr(self, name) for name in _SELDOM if getattr(self, name)}
-        state |= {name: getattr(self.holds, name) for name in _SELDOM_OF_HOLDS if getattr(self.holds, name)}
-        state |= {"held_at": self.holds.held_at, "settings": self.settings.to_dict(), "position": self.position}
+        state |= {**self.holds.to_row(), "settings": self.settings.to_dict(), "position": self.position}
         return {
             "number": self.number,
             "hash": self.hash,
@@ -357,11 +355,12 @@ class TrialState:
             made = cls(name, known.settings, known.deciders)
         else:
             made = cls(name, Settings.from_dict(settings))
-        if state.keys() - {*_SELDOM, *_SELDOM_OF_HOLDS} != {*_ALWAYS, "held_at"}:
+        made.holds = Holds.of_row(state)
+        own = {name: value for name, value in state.items() if name not in made.holds.to_row()}
+        if own.keys() - set(_SELDOM) != set(_ALWAYS):
             # Of a name with a damaged letter nothing would be known: a unit might be given another arm.
             raise ValueError(f"it has {', '.join(sorted(state))}")
-        made.holds = Holds(state.pop("held_at"), state.pop("waits_at", None), state.pop("standing", {}))
-        for key, value in state.items():
+        for key, value in own.items():
             setattr(made, key, value)
         made.number, made.hash, made.time = row.number, row.hash, row.time
         made.position = position

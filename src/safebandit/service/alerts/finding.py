@@ -19,6 +19,7 @@ from safebandit.service.alerts import outbox
 from safebandit.service.alerts.rules import Alert, about
 from safebandit.service.alerts.words import Happened
 from safebandit.trials.events import kind_of, read_json
+from safebandit.trials.holds import Holds
 from safebandit.trials.record.database import alert_positions, database_errors, events, trials, units
 from safebandit.trials.record.standing import standing
 from safebandit.trials.strata import name_of
@@ -184,7 +185,7 @@ def _standing(connection: sa.Connection, alert: Alert, until: str) -> Iterator[t
         trials.c.status == "open", marked, about(alert, trials.c.name)
     )  # fmt: skip
     for name, state in connection.execute(wanted).all():
-        waits = [each for each in standing(connection, name, json.loads(state)) if not each.held]
+        waits = [each for each in standing(connection, name, Holds.of_row(json.loads(state))) if not each.held]
         for each in sorted(waits, key=lambda each: each.event):
             at = sa.select(events.c.time).where(events.c.trial == name, events.c.number == each.event)
             since = connection.scalar(at)

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from safebandit.service.api.answers import PendingUnit, ProposalAnswer, TrialLine
+from safebandit.trials.holds import Holds
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.projects import in_projects
@@ -32,7 +33,7 @@ def _line(connection: sa.Connection, standings: Standings, row: Any) -> TrialLin
     with as_written(f'the state of trial "{name}"'):
         state = json.loads(text)
         settings = state["settings"]
-        stand = standings.now(connection, name, number, state) if status == "open" else []
+        stand = standings.now(connection, name, number, Holds.of_row(state)) if status == "open" else []
         return TrialLine(
             name=name,
             title=settings["title"],

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from safebandit.service.page.charts import AllocationOverTime
 from safebandit.trials.contexts import Range, ranges_of
 from safebandit.trials.events import Event
+from safebandit.trials.holds import Holds
 from safebandit.trials.record.database import events, trials, units
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.record.overview import Overview, overview
@@ -120,12 +121,11 @@ def _head(connection: sa.Connection, row: Any) -> Head:
 
 
 def _read_head(connection: sa.Connection, row: Any, state: dict[str, Any]) -> Head:
-    waits_at = state.get("waits_at")
-    stands_at, why = waits_at or state["held_at"], None
-    if stands_at is not None and row.status == "open":
-        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == stands_at)
+    holds, why = Holds.of_row(state), None
+    if holds.at is not None and row.status == "open":
+        last = sa.select(events.c.body).where(events.c.trial == row.name, events.c.number == holds.at)
         why = json.loads(connection.execute(last).scalar_one())["why"]
-    holding, waiting = (None, why) if waits_at else (why, None)
+    holding, waiting = (None, why) if holds.waits_at else (why, None)
     counts = state["units"], state["waiting"], state["version"]
     settings, routed = Settings.from_dict(state["settings"]), bool(state.get("routed"))
     seen = Head(row.name, row.status, row.number, row.time, *counts, settings, holding, waiting, routed)

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from safebandit.core.policies import HOLD, WAIT
 from safebandit.trials.events import NO_ARM, canonical, kind_of
-from safebandit.trials.holds import last_of_strata
+from safebandit.trials.holds import Holds, last_of_strata
 from safebandit.trials.record.database import events
 from safebandit.trials.record.ledger import Ledger
 from safebandit.trials.strata import levels_of, name_of
@@ -29,15 +29,13 @@ class Standing(NamedTuple):
     held: bool
 
 
-def standing(connection: sa.Connection, trial: str, state: Mapping[str, Any]) -> list[Standing]:
-    """What stands in a trial with this state, as its row has it, whatever its status.
+def standing(connection: sa.Connection, trial: str, holds: Holds) -> list[Standing]:
+    """What stands in a trial with these holds, as its row has them, whatever its status.
 
     It ends there with the next outcome, whatever that changes: a unit that asks then is decided anew.
     """
-    held_at, waits_at = state["held_at"], state.get("waits_at")
-    found = [Standing("", held_at, True)] if held_at is not None else []
-    found += [Standing("", waits_at, False)] if waits_at is not None else []
-    strata = last_of_strata(state.get("standing", {}))
+    found = [] if holds.at is None else [Standing("", holds.at, held=holds.waits_at is None)]
+    strata = last_of_strata(holds.standing)
     if strata:
         wanted = sa.select(events.c.number).where(events.c.trial == trial, events.c.kind == "held")
         held = set(connection.scalars(wanted.where(events.c.number.in_(list(strata.values())))))
@@ -66,13 +64,13 @@ class Standings:
         self._known: dict[str, _Known] = {}
         self._lock = threading.Lock()
 
-    def now(self, connection: sa.Connection, trial: str, number: int, state: Mapping[str, Any]) -> list[Standing]:
-        """What stands in an open trial whose last event has this number, and whose row has this state."""
+    def now(self, connection: sa.Connection, trial: str, number: int, holds: Holds) -> list[Standing]:
+        """What stands in an open trial whose last event has this number, and whose row has these holds."""
         with self._lock:
             known = self._known.get(trial, _Known(0, {}, []))
         if known.number == number:
             return known.found
-        written = standing(connection, trial, state)
+        written = standing(connection, trial, holds)
         refused = _refused(connection, trial, known, number)
         doubtful = [each for each in refused.values() if each.stratum not in {one.stratum for one in written}]
         found = sorted([*written, *(self._decided(trial, doubtful) if doubtful else ())])
