@@ -185,8 +185,8 @@ POLICIES = [
     "betting-upper+betting-lower:reward.grid=16,each_first=false",
 ]
 NAMES = [name for name in driving.PROBLEMS if name != "a thousand"]
-# Every policy meets outcomes of both kinds, several risks, and no arm that is safe; a policy's parts know nothing more of
-# a problem, so the others are met by two policies that have both kinds of indices.
+# Every policy meets bits and numbers between, several risks, and no arm that is safe; its parts know nothing more of a
+# problem. The others are met by two policies, which have indices of both kinds.
 BY_ALL = ("five", "beta", "two risks", "none safe")
 
 
