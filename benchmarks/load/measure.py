@@ -40,7 +40,7 @@ class Load(NamedTuple):
 
 class Answered(NamedTuple):
     """Pairs of ask and tell per second, the latency of a request in milliseconds, and the processor time that a pair
-    takes of all processes of the service, in milliseconds.
+    takes, in milliseconds: of all processes of the service, of those of the database, and of the desks that ask.
     """
 
     database: str
@@ -52,11 +52,20 @@ class Answered(NamedTuple):
     p50: float
     p99: float
     processor: float
+    database_processor: float
+    desks_processor: float
 
 
-def drive(database: str, url: str, workers: int, load: Load) -> Answered:
+class Place(NamedTuple):
+    """The address of a database, and the first process of its server, if it has one of its own."""
+
+    url: str
+    server: int | None = None
+
+
+def drive(database: str, place: Place, workers: int, load: Load) -> Answered:
     """Start the service, keep it busy, and count what it acknowledged."""
-    with Service(url, "--workers", str(workers)) as service:
+    with Service(place.url, "--workers", str(workers)) as service:
         for i in range(load.trials):
             trial = {"name": f"load-{i}", "arms": list(MEANS), "alpha": 0.3, "seed": i, "pending_cap": PENDING}
             status, answer = service.post("/v1/trials", trial)
@@ -65,17 +74,33 @@ def drive(database: str, url: str, workers: int, load: Load) -> Answered:
         # A first drive brings compiled code into every worker; it is not counted.
         enough = min(load.pairs, 50 * load.desks * load.connections * load.batch)
         _send(service, load._replace(pairs=enough, seconds=20.0), "warm")
-        before = _processor_seconds(service.process.pid)
+        _settle(service.process.pid)
+        groups = (service.process.pid, place.server)
+        before = [_processor_seconds(pid) for pid in groups]
         said = _send(service, load, "desk")
-        spent = _processor_seconds(service.process.pid) - before
+        spent = [_processor_seconds(pid) - earlier for pid, earlier in zip(groups, before, strict=True)]
         return _counted(database, workers, load, said, spent)
 
 
-def _processor_seconds(pid: int) -> float:
-    """Of a process and its children, user and system."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def _settle(pid: int) -> None:
+    """Wait until the service rests: workers load what is compiled in a thread of their own, beside the first drive."""
+    before = 0.0
+    while (now := _processor_seconds(pid)) - before > 0.05:
+        before = now
+        time.sleep(0.5)
+
+
+def _processor_seconds(pid: int | None) -> float:
+    """Of a process and its children, those that have ended too, user and system; 0 of none."""
+    if pid is None:
+        return 0.0
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    except FileNotFoundError:
+        # It has ended since its parent was looked at.
+        return 0.0
+    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     return own + sum(_processor_seconds(int(child)) for child in children)
 
 
@@ -96,14 +121,15 @@ def _send(service: Service, load: Load, name: str) -> list[dict[str, object]]:
 
 
 def _counted(
-    database: str, workers: int, load: Load, said: list[dict[str, object]], spent: float
+    database: str, workers: int, load: Load, said: list[dict[str, object]], spent: list[float]
 ) -> Answered:  # fmt: skip
     pairs = sum(int(str(each["pairs"])) for each in said)
     seconds = max(float(str(each["seconds"])) for each in said)
     latencies = sorted(1000.0 * wait for each in said for wait in each["latencies"])  # type: ignore[attr-defined]
     p50, p99 = (latencies[int(share * (len(latencies) - 1))] for share in (0.5, 0.99))
-    each = 1000.0 * spent / pairs
-    return Answered(database, workers, load.batch, load.trials, pairs, pairs / seconds, p50, p99, each)
+    desks = sum(float(str(each["processor"])) for each in said)
+    costs = [1000.0 * part / pairs for part in (*spent, desks)]
+    return Answered(database, workers, load.batch, load.trials, pairs, pairs / seconds, p50, p99, *costs)
 
 
 def answered(load: Load, services: Sequence[tuple[str, int, int, int]]) -> Iterator[Answered]:
@@ -111,21 +137,21 @@ def answered(load: Load, services: Sequence[tuple[str, int, int, int]]) -> Itera
     the disk at every commit.
     """
     for database, workers, batch, trials in services:
-        with _sqlite() if database == "SQLite" else _postgres() as url:
-            yield drive(database, url, workers, load._replace(batch=batch, trials=trials))
+        with _sqlite() if database == "SQLite" else _postgres() as place:
+            yield drive(database, place, workers, load._replace(batch=batch, trials=trials))
 
 
 @contextlib.contextmanager
-def _sqlite() -> Iterator[str]:
+def _sqlite() -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as folder:
-        yield str(Path(folder) / "trials.db")
+        yield Place(str(Path(folder) / "trials.db"))
 
 
 @contextlib.contextmanager
-def _postgres() -> Iterator[str]:
+def _postgres() -> Iterator[Place]:
     server = Postgres(durable=True)
     try:
-        yield server.new_database()
+        yield Place(server.new_database(), server.pid)
     finally:
         server.remove()
 

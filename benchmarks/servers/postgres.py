@@ -62,12 +62,16 @@ class Postgres:
         """End it at once, as a power cut would."""
         self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
 
+    @property
+    def pid(self) -> int:
+        """The first of its processes, of which the others are children."""
+        return int((self.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+
     @contextlib.contextmanager
     def hung(self) -> Iterator[None]:
         """Stop all of its processes where they are, for a while: it keeps its connections and says nothing."""
-        first = int((self.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
-        children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
-        all_of_them = [first, *map(int, children)]
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii").split()
+        all_of_them = [self.pid, *map(int, children)]
         for pid in all_of_them:
             os.kill(pid, signal.SIGSTOP)
         try:

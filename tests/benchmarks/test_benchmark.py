@@ -62,7 +62,8 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert driven == [tuple(each) for each in size["services"]]
     assert FULL.services == QUICK.services
     assert all(each["pairs"] == size["service_pairs"] // 32 * 32 and each["p50"] <= each["p99"] for each in run.service)
-    assert all(each["processor"] >= 0.0 for each in run.service)
+    assert all(each["processor"] >= 0.0 and each["desks_processor"] > 0.0 for each in run.service)
+    assert all((each["database_processor"] > 0.0) <= (each["database"] == "PostgreSQL") for each in run.service)
     assert run.long["units"] == size["long_trial"]
     assert len(run.growth) == 2
     assert set(run.machine) == set(MACHINE)
