@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import threading
 from pathlib import Path
@@ -32,6 +33,7 @@ def run_all(*works) -> None:
 def test_two_services_with_two_workers_each_give_a_unit_one_arm(tmp_path):
     database = tmp_path / "trials.db"
     with Service(database, "--workers", "2") as one, Service(database, key=one.key) as two:
+        assert re.fullmatch(r"sb_[0-9a-f]{16}_[\w-]{43}", one.key)
         one.post("/v1/trials", TRIAL)
         answers: list[tuple[str, int, str]] = []
 
@@ -46,6 +48,7 @@ def test_two_services_with_two_workers_each_give_a_unit_one_arm(tmp_path):
         metrics = one.get("/metrics")[1].decode()
         asked = sum(_asked(service) for service in (one, two))
         assert (one.stop(), two.stop()) == (0, 0)
+        assert one.key not in "".join(one.stderr)
     assert len(answers) == 100
     for unit in range(25):
         mine = [answer for answer in answers if answer[0] == str(unit)]

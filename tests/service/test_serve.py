@@ -16,18 +16,14 @@ import pytest
 from safebandit.errors import RecordError
 from safebandit.service import keys, run
 from safebandit.trials.record import Ledger
-from servers.service import SECONDS, Service, environment, safebandit
+from servers.service import SECONDS, Service, environment
 
 TRIAL = {"name": "knee", "arms": ["placebo", "low", "high"], "alpha": 0.3, "policy": "docb", "seed": 1}
 
 
-def test_two_workers_start_with_a_first_key_and_stop_with_exit_status_0(tmp_path):
-    start_and_stop(tmp_path / "trials.db", signal.SIGTERM, "--workers", "2")
-
-
-def start_and_stop(database, number, *arguments):
+def start_and_stop(database, number):
     """The key of a service that was started on a new database, was given a trial, and was stopped by a signal."""
-    with Service(database, *arguments) as service:
+    with Service(database) as service:
         assert re.fullmatch(r"sb_[0-9a-f]{16}_[\w-]{43}", service.key)
         assert service.post("/v1/trials", TRIAL)[0] == 201
         status, given = service.post("/v1/trials/knee/units", {"unit": "p 1"})
@@ -129,14 +125,15 @@ def test_a_revoked_key_is_not_enough_for_other_addresses(tmp_path, command, othe
     assert "the database has no key that works" in others_refused(database)
 
 
-def test_a_port_that_is_taken_is_one_line(tmp_path, monkeypatch):
+def test_a_port_that_is_taken_is_one_line(tmp_path, monkeypatch, command):
+    monkeypatch.setattr(run, "log_to_stderr", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = safebandit("serve", "--db", str(tmp_path / "trials.db"), "--port", port)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+        done = command("serve", "--db", str(tmp_path / "trials.db"), "--port", port)
+    assert done.status == 2
+    assert done.out == ""
+    assert f"cannot listen on 127.0.0.1:{port}" in done.err
+    assert len(done.err.splitlines()) == 1
     # No key was made that nobody saw.
     assert start(monkeypatch, tmp_path / "trials.db")[1].startswith("first key (admin), shown once: sb_")
 

@@ -241,7 +241,7 @@ def test_a_policy_that_is_done_ends_the_trial():
 class Die(NamedTuple):
     """Every arm with the same chance, which it tells."""
 
-    tells_chances = True
+    exact_chances = True
 
 
 @decide.register(Die)

@@ -197,7 +197,7 @@ class Allocator:
 
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
-        tells = getattr(self.policy, "tells_chances", False)
+        tells = getattr(self.policy, "exact_chances", False)
         if tells and decision is not None and decision.by_policy and decision.k >= 0 and not decision.none:
             return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
         if certain and decision is not None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import Records
-from safebandit.core.trials import STRATUM
+from safebandit.core.book import STRATUM
 from safebandit.problems.scenario import Scenario
 from safebandit.trials.strata import Factors, stratum_names
 

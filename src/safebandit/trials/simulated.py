@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Memory, Numbers
+from safebandit.core.book import Book, Chance, new_book
 from safebandit.core.called import called
 from safebandit.core.conduct import Conduct
 from safebandit.core.dispatch import Formula, formulas_to_send, take_formulas
@@ -17,7 +18,7 @@ from safebandit.core.kernels import kernels_for, memory_for
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import streams_of
 from safebandit.core.timing import Timing
-from safebandit.core.trials import LOOK, Book, Chance, advance_for, new_book
+from safebandit.core.trials import LOOK, advance_for
 from safebandit.problems.scenario import Scenario
 from safebandit.simulation.execution import check_sources, kinds_of
 from safebandit.sources import sources

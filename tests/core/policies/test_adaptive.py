@@ -152,7 +152,7 @@ def test_nothing_is_given_where_no_arm_may_be():
 def test_arms_are_drawn_by_their_shares():
     one = after(ResponseAdaptive(0.5, 0.1))
     expected, counts = one.table(1)[2], one.counts(1, 20_000)[:ARMS]
-    assert one.policy.tells_chances
+    assert one.policy.exact_chances
     assert stats.chisquare(counts, expected * 20_000).pvalue > driving.FALSE_ALARM
 
 

@@ -53,7 +53,7 @@ def test_it_is_played_as_often_as_can_be():
 
 def test_its_chances_are_exact():
     bench = driving.Bench("equal", ARMS, seed=4)
-    assert bench.policy.tells_chances
+    assert bench.policy.exact_chances
     assert bench.table(1)[2].tolist() == [1 / 3] * 3
     bench.memory.arms["asked"][0] = [2, 1, 1]
     assert bench.table(5)[2].tolist() == [0.0, 0.5, 0.5]

@@ -30,7 +30,7 @@ STATES = {
 }
 SOFT = {"joint-ts": (0.0, 1.0), "joint-dirichlet": (0.0, 1.0, 2.5)}
 CASES = [(name, soft) for name, choices in SOFT.items() for soft in choices]
-DECISIONS = 30_000
+DECISIONS = 15_000
 # How often NumPy draws all arms: less often where each draw is tested up to 21 times.
 DRAWS = {("joint-dirichlet", 1.0): 30_000, ("joint-dirichlet", 2.5): 30_000}
 

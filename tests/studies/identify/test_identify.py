@@ -66,7 +66,7 @@ def test_a_decay_is_found_with_its_interval():
 
 def test_errors_fall_exponentially_with_the_units():
     """What Katz-Samuels and Scott (2018) promise; the points lie on a line, and its slope is surely not 0."""
-    found = sb.identify(INSTANCE, systems=["md-apt", "md-ucbe", "md-sar"], units=[60, 120, 180, 240], trials=1_500)
+    found = sb.identify(INSTANCE, systems=["md-apt", "md-ucbe", "md-sar"], units=[60, 120, 180, 240], trials=800)
     for system in found.plan.systems:
         rate = found.decay(system)
         assert rate.low > 0.004, system

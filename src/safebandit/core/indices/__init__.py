@@ -9,12 +9,12 @@ from safebandit.core.indices.imed import IMED
 from safebandit.core.indices.interface import (
     DESCRIPTIONS,
     Description,
-    charge,
     described,
     evidence,
     learn,
     learn_together,
     lower,
+    note_evidence,
     permits,
     start,
     steady,
@@ -40,6 +40,6 @@ __all__ = [
     "EmpiricalLower", "EmpiricalUpper", "HoeffdingLower", "HoeffdingUpper", "JointDirichlet", "JointThompson",
     "JointUpper", "KLLower", "KLUpper", "KLUpperRisk", "Level", "MixtureGate", "PlannedLower", "PlannedUpper",
     "PointMassRisk", "PosteriorGate", "RadiusLower", "RadiusUpper", "SampledRisk", "Schedule", "SlackUpper",
-    "SlackUpperRisk", "Thompson", "VarianceLower", "VarianceUpper", "charge", "described", "evidence", "learn",
-    "learn_together", "lower", "permits", "start", "steady", "upper", "width",
+    "SlackUpperRisk", "Thompson", "VarianceLower", "VarianceUpper", "described", "evidence", "learn",
+    "learn_together", "lower", "note_evidence", "permits", "start", "steady", "upper", "width",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Numbers, Seen, State, at, quantity, write, written
 from safebandit.core.bernoulli import divergence_below
 from safebandit.core.dispatch import inlined
-from safebandit.core.indices.interface import charge, described, start, upper, width, write_indices
+from safebandit.core.indices.interface import described, note_evidence, start, upper, width, write_indices
 from safebandit.core.streams import Stream
 
 
@@ -37,8 +37,8 @@ def imed_start(index: IMED, own: Numbers, alpha: float) -> None:
     own[0] = 0.0
 
 
-@charge.register(IMED)
-def imed_charge(index: IMED, seen: Seen, against: float) -> None:
+@note_evidence.register(IMED)
+def imed_notes_evidence(index: IMED, seen: Seen, against: float) -> None:
     seen.own[0] = against
 
 

@@ -107,7 +107,7 @@ def evidence(index: object, seen: Seen, alpha: float) -> float:
 
 
 @generic
-def charge(index: object, seen: Seen, against: float) -> None:
+def note_evidence(index: object, seen: Seen, against: float) -> None:
     """Take note of the evidence against the arm's safety, all its risks together, in a reward index that spends it."""
     raise NotImplementedError
 
@@ -153,7 +153,7 @@ def _learns_nothing(index: object, seen: Seen, value: float, bit: int, alpha: fl
     pass
 
 
-@charge.register(object)
+@note_evidence.register(object)
 def _spends_no_evidence(index: object, seen: Seen, against: float) -> None:
     pass
 

@@ -1,7 +1,7 @@
 """Joint KL-UCB: evidence against an arm's reward and against its safety, charged to one budget.
 
 The lower bound of the paper has the sum of the two divergences, the upper bounds of its policies have the larger one. A
-policy hands joint reward indices the safety index's evidence (`charge`); each spends it in its own way.
+policy hands joint reward indices the safety index's evidence (`note_evidence`); each spends it in its own way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bernoulli import kl_upper
-from safebandit.core.indices.interface import charge, described, start, steady, upper, width
+from safebandit.core.indices.interface import described, note_evidence, start, steady, upper, width
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.streams import Stream
 
@@ -37,7 +37,7 @@ def _starts_without_evidence(index: JointUpper, own: Numbers, alpha: float) -> N
     own[0] = 0.0
 
 
-@charge.register(JointUpper)
+@note_evidence.register(JointUpper)
 def _notes_evidence(index: JointUpper, seen: Seen, against: float) -> None:
     seen.own[0] = against
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.dispatch import generic, shared
-from safebandit.core.indices.interface import charge, described, learn_together, start, upper, width
+from safebandit.core.indices.interface import described, learn_together, note_evidence, start, upper, width
 from safebandit.core.streams import Stream, beta, beta_above, uniform
 
 # The own number of `JointThompson`: the chance exp(-evidence). Those of `JointDirichlet`: alpha, and the counts of
@@ -72,8 +72,8 @@ def joint_dirichlet_start(index: JointDirichlet, own: Numbers, alpha: float) -> 
         own[TABLE + i] = 0.0
 
 
-@charge.register(JointThompson)
-def joint_thompson_charge(index: JointThompson, seen: Seen, against: float) -> None:
+@note_evidence.register(JointThompson)
+def joint_thompson_notes_evidence(index: JointThompson, seen: Seen, against: float) -> None:
     seen.own[CHANCE] = math.exp(-against) if against > 0.0 else 1.0
 
 

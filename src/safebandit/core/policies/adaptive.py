@@ -68,7 +68,7 @@ class ResponseAdaptive(NamedTuple):
         return ("chance best",)
 
     @property
-    def tells_chances(self) -> bool:
+    def exact_chances(self) -> bool:
         """That the chances which a decision writes are its exact law."""
         return True
 

@@ -12,11 +12,11 @@ from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Sizes, State, at, q
 from safebandit.core.indices.interface import (
     DESCRIPTIONS,
     Description,
-    charge,
     evidence,
     learn,
     learn_together,
     lower,
+    note_evidence,
     start,
     steady,
     upper,
@@ -125,7 +125,7 @@ def _learned(policy: DoublyOptimistic, state: State, k: int, j: int, value: floa
     against = 0.0
     for i in range(1, 1 + state.risks):
         against += evidence(policy.safety, quantity(state, k, i), quantity(state, k, i).limit)
-    charge(policy.reward, quantity(state, k, REWARD), against)
+    note_evidence(policy.reward, quantity(state, k, REWARD), against)
 
 
 @learned_pair.register(DoublyOptimistic)

@@ -18,7 +18,7 @@ class EqualRandomisation(NamedTuple):
     """An arm drawn among those that were given out least often."""
 
     @property
-    def tells_chances(self) -> bool:
+    def exact_chances(self) -> bool:
         """That the chances which a decision writes are its exact law."""
         return True
 

@@ -56,9 +56,9 @@ class Floored(NamedTuple):
         return bool(getattr(self.policy, "by_features", False))
 
     @property
-    def tells_chances(self) -> bool:
+    def exact_chances(self) -> bool:
         """Whether the policy tells its own, so that those with the floor are exact, too."""
-        return bool(getattr(self.policy, "tells_chances", False))
+        return bool(getattr(self.policy, "exact_chances", False))
 
     def planned(self, units: int | None) -> Floored:
         """The policy for so many planned units, where it asks for them."""

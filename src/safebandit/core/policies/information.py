@@ -60,7 +60,7 @@ class InformationDirected(NamedTuple):
         return _gate(self)
 
     @property
-    def tells_chances(self) -> bool:
+    def exact_chances(self) -> bool:
         """That the chances which a decision writes are its exact law."""
         return True
 

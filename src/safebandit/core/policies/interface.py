@@ -25,7 +25,7 @@ class Policy(Protocol):
     It may have a method `prepare(setup)` that gives the policy as compiled code takes it, or raises a PolicyError; and
     `columns`, the names of numbers of its own that a decision writes for every arm; and `arm_fields`, the fields that
     hold an arm, besides `when_none`; and `planned(units)`, which gives the policy for so many planned units;
-    and `tells_chances`, whether the chances that a decision writes are its exact law wherever an arm is permissible;
+    and `exact_chances`, whether the chances that a decision writes are its exact law wherever an arm is permissible;
     and `needs`, what it needs of a design: "reward", "order"; and `by_features`, whether it goes by the features of
     arms and units; and `by_present_dose`, whether its steps depend on what
     is known of the present dose alone; and `why` and `risk_word`, its words for a decision (see

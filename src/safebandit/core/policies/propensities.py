@@ -201,7 +201,7 @@ def _gates(safety: Any, situation: Situation, head_start: int) -> Numbers | None
 
 
 def _of_ties(numbers: Numbers) -> Law | None:
-    """The same chance for every arm of the largest number; None where there is no number."""
+    """One chance for all arms of the largest number, none for others; None where there is no number."""
     if np.isnan(numbers).all():
         return None
     best = numbers == np.nanmax(numbers)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
-from safebandit.service.access import AlertKeeper
-from safebandit.service.alerts.keeping import kept_alert, kept_alerts, make_alert, order_test, words_of
+from safebandit.service.access import AlertAdmin
+from safebandit.service.alerts.administration import alert_for_admin, alerts_for_admin, make_alert, order_test, words_of
 from safebandit.service.alerts.outbox import MESSAGE_ID, Message
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.bodies import StrictRoute
@@ -22,39 +22,39 @@ BeforeMessage = Annotated[
 
 
 @router.get("/alerts")
-def list_alerts(request: Request, keeper: AlertKeeper) -> list[answers.AlertAnswer]:
+def list_alerts(request: Request, admin: AlertAdmin) -> list[answers.AlertAnswer]:
     """Every alert of the projects that the caller is an admin of, removed ones too; never a secret."""
-    return [answers.AlertAnswer.model_validate(alert) for alert in kept_alerts(request, keeper).values()]
+    return [answers.AlertAnswer.model_validate(alert) for alert in alerts_for_admin(request, admin).values()]
 
 
 @router.post("/alerts", status_code=201)
-def create_alert(body: schemas.NewAlert, request: Request, keeper: AlertKeeper) -> answers.NewAlertAnswer:
+def create_alert(body: schemas.NewAlert, request: Request, admin: AlertAdmin) -> answers.NewAlertAnswer:
     """A new alert. The secret that its webhook is signed with is shown this once."""
-    alert, secret = make_alert(request, keeper, **body.model_dump())
+    alert, secret = make_alert(request, admin, **body.model_dump())
     shown = answers.AlertAnswer.model_validate(alert)
     return answers.NewAlertAnswer(**shown.model_dump(), secret=secret)
 
 
 @router.get("/alert-messages")
 def list_messages(
-    request: Request, keeper: AlertKeeper, alert: OfAlert = None, before: BeforeMessage = None, limit: Limit = 100
+    request: Request, admin: AlertAdmin, alert: OfAlert = None, before: BeforeMessage = None, limit: Limit = 100
 ) -> list[answers.MessageAnswer]:  # fmt: skip
     """What was sent, waits to be sent or was given up, newest first; with `before` those that are older."""
-    wanted = list(kept_alerts(request, keeper)) if alert is None else [kept_alert(request, keeper, alert).id]
+    wanted = list(alerts_for_admin(request, admin)) if alert is None else [alert_for_admin(request, admin, alert).id]
     return [_shown(each) for each in request.app.state.outbox.log(wanted, before=before, limit=limit)]
 
 
 @router.delete("/alerts/{id}")
-def remove_alert(id: AlertInPath, request: Request, keeper: AlertKeeper) -> answers.AlertAnswer:
+def remove_alert(id: AlertInPath, request: Request, admin: AlertAdmin) -> answers.AlertAnswer:
     """Send nothing more for an alert; again changes nothing."""
-    kept_alert(request, keeper, id)
-    return answers.AlertAnswer.model_validate(request.app.state.alerts.remove(id, actor=keeper.actor))
+    alert_for_admin(request, admin, id)
+    return answers.AlertAnswer.model_validate(request.app.state.alerts.remove(id, actor=admin.actor))
 
 
 @router.post("/alerts/{id}/test", status_code=202)
-def send_test(id: AlertInPath, request: Request, keeper: AlertKeeper) -> answers.MessageAnswer:
+def send_test(id: AlertInPath, request: Request, admin: AlertAdmin) -> answers.MessageAnswer:
     """Have an alert send a test; the list of messages says what became of it."""
-    return _shown(order_test(request, keeper, id))
+    return _shown(order_test(request, admin, id))
 
 
 def _shown(message: Message) -> answers.MessageAnswer:

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 
 from safebandit.errors import TrialError
-from safebandit.service.access import KeyKeeper
+from safebandit.service.access import KeyAdmin
+from safebandit.service.administration import check_may_give, key_for_admin, may_administer, person_for_admin
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.bodies import StrictRoute
-from safebandit.service.keeping import check_gives, keepable, kept_key, kept_person
 from safebandit.trials.texts import DEFAULT
 
 router = APIRouter(prefix="/v1", responses=answers.PROBLEMS, tags=["keys"], route_class=StrictRoute)
@@ -18,23 +18,23 @@ KeyId = Annotated[str, Path(pattern="^[0-9a-f]{16}$", examples=["0123456789abcde
 
 
 @router.get("/keys")
-def list_keys(request: Request, keeper: KeyKeeper) -> list[answers.KeyAnswer]:
+def list_keys(request: Request, admin: KeyAdmin) -> list[answers.KeyAnswer]:
     """Every key of the projects that the caller is an admin of, revoked ones too, oldest first; never a secret."""
     known = request.app.state.keys.all()
-    return [answers.KeyAnswer.model_validate(key) for key in known if keepable(keeper, key)]
+    return [answers.KeyAnswer.model_validate(key) for key in known if may_administer(admin, key)]
 
 
 @router.post("/keys", status_code=201)
-def create_key(body: schemas.NewKey, request: Request, keeper: KeyKeeper) -> answers.NewKeyAnswer:
+def create_key(body: schemas.NewKey, request: Request, admin: KeyAdmin) -> answers.NewKeyAnswer:
     """A new key. Its text is shown this once."""
     roles = _roles(body)
-    check_gives(keeper, roles)
+    check_may_give(admin, roles)
     if body.person is not None:
-        person = kept_person(request, keeper, body.person)
+        person = person_for_admin(request, admin, body.person)
         # Without roles of its own it has all of the person's.
-        check_gives(keeper, roles or person.roles)
+        check_may_give(admin, roles or person.roles)
     key, text = request.app.state.keys.create(
-        body.name, roles, person=body.person, days=body.days, actor=keeper.actor
+        body.name, roles, person=body.person, days=body.days, actor=admin.actor
     )  # fmt: skip
     return answers.NewKeyAnswer(**answers.KeyAnswer.model_validate(key).model_dump(), key=text)
 
@@ -50,15 +50,15 @@ def _roles(body: schemas.NewKey) -> dict[str, str]:
 
 
 @router.post("/keys/{id}/rotation", status_code=201)
-def rotate_key(id: KeyId, body: schemas.Rotation, request: Request, keeper: KeyKeeper) -> answers.NewKeyAnswer:
+def rotate_key(id: KeyId, body: schemas.Rotation, request: Request, admin: KeyAdmin) -> answers.NewKeyAnswer:
     """Another secret for a key, shown this once; the one before works for some hours yet."""
-    kept_key(request, keeper, id)
-    key, text = request.app.state.keys.rotate(id, overlap_hours=body.overlap_hours, actor=keeper.actor)
+    key_for_admin(request, admin, id)
+    key, text = request.app.state.keys.rotate(id, overlap_hours=body.overlap_hours, actor=admin.actor)
     return answers.NewKeyAnswer(**answers.KeyAnswer.model_validate(key).model_dump(), key=text)
 
 
 @router.delete("/keys/{id}")
-def revoke_key(id: KeyId, request: Request, keeper: KeyKeeper) -> answers.KeyAnswer:
+def revoke_key(id: KeyId, request: Request, admin: KeyAdmin) -> answers.KeyAnswer:
     """Make a key worthless, in all processes within a second; again changes nothing."""
-    kept_key(request, keeper, id)
-    return answers.KeyAnswer.model_validate(request.app.state.keys.revoke(id, actor=keeper.actor))
+    key_for_admin(request, admin, id)
+    return answers.KeyAnswer.model_validate(request.app.state.keys.revoke(id, actor=admin.actor))

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from safebandit.service.access import Founder, KeyKeeper, Lister
+from safebandit.service.access import Founder, KeyAdmin, Lister
+from safebandit.service.administration import check_may_give, person_for_admin, person_seen_by
 from safebandit.service.api import answers, schemas
 from safebandit.service.api.bodies import StrictRoute
-from safebandit.service.keeping import check_gives, kept_person, shown_person
 from safebandit.service.roles import EVERYWHERE
 from safebandit.trials.record.projects import all_projects, make_project
 
@@ -39,9 +39,9 @@ def create_project(body: schemas.NewProject, request: Request, founder: Founder)
 
 
 @router.get("/people")
-def list_people(request: Request, keeper: KeyKeeper) -> list[answers.PersonAnswer]:
+def list_people(request: Request, admin: KeyAdmin) -> list[answers.PersonAnswer]:
     """People with a role in a project that the caller is an admin of; an admin of the installation sees all."""
-    seen = (shown_person(keeper, each) for each in request.app.state.people.all())
+    seen = (person_seen_by(admin, each) for each in request.app.state.people.all())
     return [answers.PersonAnswer.model_validate(each) for each in seen if each is not None]
 
 
@@ -51,24 +51,24 @@ def list_people(request: Request, keeper: KeyKeeper) -> list[answers.PersonAnswe
     responses={200: {"model": answers.PersonAnswer, "description": "Somebody of this address was there already."}},
 )
 def invite_person(
-    body: schemas.NewPerson, request: Request, response: Response, keeper: KeyKeeper
+    body: schemas.NewPerson, request: Request, response: Response, admin: KeyAdmin
 ) -> answers.PersonAnswer:
     """Invite a person, who may then sign in by the identity provider; with the address of one who is there, give them
     the roles.
     """
-    check_gives(keeper, body.roles)
-    made, new = request.app.state.people.invite(body.name, email=body.email, given=body.roles, actor=keeper.actor)
+    check_may_give(admin, body.roles)
+    made, new = request.app.state.people.invite(body.name, email=body.email, given=body.roles, actor=admin.actor)
     response.status_code = 201 if new else 200
-    return answers.PersonAnswer.model_validate(shown_person(keeper, made) or made._replace(roles={}))
+    return answers.PersonAnswer.model_validate(person_seen_by(admin, made) or made._replace(roles={}))
 
 
 @router.post("/people/{id}/roles", status_code=200)
-def give_roles(id: PersonId, body: schemas.GivenRoles, request: Request, keeper: KeyKeeper) -> answers.PersonAnswer:
+def give_roles(id: PersonId, body: schemas.GivenRoles, request: Request, admin: KeyAdmin) -> answers.PersonAnswer:
     """Give a person roles by project; null takes the one that they have there."""
-    check_gives(keeper, body.roles)
-    kept_person(request, keeper, id)
-    found = request.app.state.people.give(id, body.roles, actor=keeper.actor)
-    return answers.PersonAnswer.model_validate(shown_person(keeper, found) or found._replace(roles={}))
+    check_may_give(admin, body.roles)
+    person_for_admin(request, admin, id)
+    found = request.app.state.people.give(id, body.roles, actor=admin.actor)
+    return answers.PersonAnswer.model_validate(person_seen_by(admin, found) or found._replace(roles={}))
 
 
 @router.delete("/people/{id}")

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
 from safebandit.errors import RecordError, SafebanditError
-from safebandit.service.access import AlertKeeper, in_trial
-from safebandit.service.alerts.keeping import kept_alert, kept_alerts, make_alert, order_test, words_of
+from safebandit.service.access import AlertAdmin, in_trial
+from safebandit.service.alerts.administration import alert_for_admin, alerts_for_admin, make_alert, order_test, words_of
 from safebandit.service.alerts.outbox import Message
 from safebandit.service.alerts.rules import CHANNELS, KINDS, QUIET_SECONDS
 from safebandit.service.keys import Key
@@ -29,7 +29,7 @@ MOST_MESSAGES = 50
 
 
 @router.get("/alerts")
-def alerts_page(request: Request, key: AlertKeeper, trial: str = "", before: str = "") -> Response:
+def alerts_page(request: Request, key: AlertAdmin, trial: str = "", before: str = "") -> Response:
     """Alerts of the projects that the caller is an admin of, or those about one trial; `before` is the message behind
     which what was sent is shown.
     """
@@ -37,7 +37,7 @@ def alerts_page(request: Request, key: AlertKeeper, trial: str = "", before: str
 
 
 @router.post("/alerts", dependencies=FIRST)
-def create_alert(request: Request, key: AlertKeeper, form: Form) -> Response:
+def create_alert(request: Request, key: AlertAdmin, form: Form) -> Response:
     """Make an alert, and show the secret of its webhook this once."""
     trial = text(form, "about").strip()
     try:
@@ -65,16 +65,16 @@ def _options(form: FormData) -> dict[str, Any]:
 
 
 @router.post("/alerts/{id}/test", dependencies=FIRST)
-def send_test(id: str, request: Request, key: AlertKeeper, form: Form) -> Response:
+def send_test(id: str, request: Request, key: AlertAdmin, form: Form) -> Response:
     """Have an alert send a test, and show the log: it says what becomes of it."""
     order_test(request, key, id)
     return _back(form, "#messages")
 
 
 @router.post("/alerts/{id}/remove", dependencies=FIRST)
-def remove_alert(id: str, request: Request, key: AlertKeeper, form: Form) -> Response:
+def remove_alert(id: str, request: Request, key: AlertAdmin, form: Form) -> Response:
     """Send nothing more for an alert."""
-    request.app.state.alerts.remove(kept_alert(request, key, id).id, actor=key.actor)
+    request.app.state.alerts.remove(alert_for_admin(request, key, id).id, actor=key.actor)
     return _back(form)
 
 
@@ -98,7 +98,7 @@ def _screen(
     if trial:
         in_trial(key, check_name(trial), "alerts")
         views.head(request.app.state.ledger, trial)
-    known = {each.id: each for each in kept_alerts(request, key).values() if not trial or each.covers(trial)}
+    known = {each.id: each for each in alerts_for_admin(request, key).values() if not trial or each.covers(trial)}
     log = request.app.state.outbox.log(
         list(known), trial=trial or None, before=before or None, limit=MOST_MESSAGES + 1
     )  # fmt: skip

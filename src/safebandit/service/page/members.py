@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fastapi import APIRouter, Request, Response
 
 from safebandit.errors import RecordError, SafebanditError
-from safebandit.service.access import Founder, KeyKeeper
-from safebandit.service.keeping import check_gives, kept_person, shown_person
+from safebandit.service.access import Founder, KeyAdmin
+from safebandit.service.administration import check_may_give, person_for_admin, person_seen_by
 from safebandit.service.keys import Key
 from safebandit.service.page.fields import Form, text
 from safebandit.service.page.rendering import PageRoute, go, render
@@ -21,7 +21,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/people")
-def people_page(request: Request, key: KeyKeeper) -> Response:
+def people_page(request: Request, key: KeyAdmin) -> Response:
     """Projects and people that the caller keeps."""
     return _screen(request, key)
 
@@ -37,12 +37,12 @@ def create_project(request: Request, key: Founder, form: Form) -> Response:
 
 
 @router.post("/people")
-def invite(request: Request, key: KeyKeeper, form: Form) -> Response:
+def invite(request: Request, key: KeyAdmin, form: Form) -> Response:
     """Invite a person."""
 
     def work() -> None:
         roles = parse_roles([each for each in text(form, "roles").split(",") if each.strip()])
-        check_gives(key, roles)
+        check_may_give(key, roles)
         email = text(form, "email").strip() or None
         request.app.state.people.invite(text(form, "name").strip(), email=email, given=roles, actor=key.actor)
 
@@ -50,15 +50,15 @@ def invite(request: Request, key: KeyKeeper, form: Form) -> Response:
 
 
 @router.post("/people/{id}/role")
-def give_role(id: str, request: Request, key: KeyKeeper, form: Form) -> Response:
+def give_role(id: str, request: Request, key: KeyAdmin, form: Form) -> Response:
     """Give a person a role in a project, or take it."""
 
     def work() -> None:
         project = text(form, "project").strip()
         where = EVERYWHERE if project == "installation" else project
         given = {where: text(form, "role") or None}
-        check_gives(key, given)
-        kept_person(request, key, id)
+        check_may_give(key, given)
+        person_for_admin(request, key, id)
         request.app.state.people.give(id, given, actor=key.actor)
 
     return _do(request, key, Sent("role", values=form), work)
@@ -84,7 +84,7 @@ def _do(request: Request, key: Key, sent: Sent, work: Callable[[], object]) -> R
 def _screen(request: Request, key: Key, sent: Sent | None = None, status: int = 200) -> Response:
     everywhere = EVERYWHERE in key.roles
     projects = [each for each in all_projects(request.app.state.ledger) if everywhere or key.may("keys", each.name)]
-    shown = [shown_person(key, each) for each in request.app.state.people.all()]
+    shown = [person_seen_by(key, each) for each in request.app.state.people.all()]
     people = [each for each in shown if each is not None]
     return render(
         request, "people.html", status, key=key, projects=projects, people=people, roles=ROLES, sent=sent or Sent(),

@@ -1,4 +1,4 @@
-"""The door: which policies play which instances, how long and how often, checked before anything runs."""
+"""Which policies play which instances, how long and how often, checked before anything runs."""
 
 from __future__ import annotations
 

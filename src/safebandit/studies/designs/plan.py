@@ -1,4 +1,4 @@
-"""The door: which designs are played on which scenarios, checked before anything runs."""
+"""Which designs are played on which scenarios, checked before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door: which systems answer, with how many units and how often, checked before anything runs."""
+"""Which systems answer, with how many units and how often, checked before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door: which candidates play which truths, how long and how often, checked before anything runs."""
+"""Which candidates play which truths, how long and how often, checked before anything runs."""
 
 from __future__ import annotations
 
