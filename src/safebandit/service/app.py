@@ -66,7 +66,7 @@ def create_app(
         with Ledger(database, pool=pool) as ledger:
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger, sessions), Scribe(ledger)
             app.state.people = People(ledger, app.state.keys)
-            app.state.delivery = Delivery(asyncio.get_running_loop())
+            app.state.delivery = Delivery(asyncio.get_running_loop(), app.state.scribe, metrics.waiting)
             app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)

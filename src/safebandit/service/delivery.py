@@ -1,31 +1,52 @@
-"""Answers of the thread that writes, brought to the loop: all that are ready together, by one call."""
+"""Between the loop and the thread that writes: requests go there together, and answers that are ready come together."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
+
+from safebandit.service.scribe import MOST_TOGETHER, Request, Scribe
+from safebandit.trials.record.transaction import Transaction
 
 T = TypeVar("T")
 
 
 class Delivery:
-    """The way from other threads to one loop."""
+    """The way from one loop to the thread that writes, and back. `note` is told how many writes wait."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, loop: asyncio.AbstractEventLoop, scribe: Scribe, note: Callable[[int], None]) -> None:
+        self._loop, self._scribe, self._note = loop, scribe, note
+        self._leaving: list[Request] = []
         self._ready: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
 
-    async def wait(self, answer: Future[T]) -> T:
-        """The answer, when it is there; whoever stops waiting gives it up."""
+    async def write(self, trial: str, work: Callable[[Transaction], T], units: Sequence[str | int] = ()) -> T:
+        """Have `work` done in a transaction, and wait until it is on disk; whoever stops waiting gives it up."""
+        answer: Future[T] = Future()
         waiter: asyncio.Future[T] = self._loop.create_future()
         answer.add_done_callback(lambda done: self._put(waiter, done))
+        self._leaving.append(Request(trial, units, work, answer))
+        if len(self._leaving) == 1:
+            self._loop.call_soon(self._hand_over, 0)
         try:
             return await waiter
         except asyncio.CancelledError:
             answer.cancel()
             raise
+
+    def _hand_over(self, seen: int) -> None:
+        """Give what leaves to the thread that writes, when a turn of the loop has brought no more of it: the fewer
+        transactions, the less each request costs.
+        """
+        if seen < len(self._leaving) < MOST_TOGETHER:
+            self._loop.call_soon(self._hand_over, len(self._leaving))
+            return
+        leaving, self._leaving = self._leaving, []
+        for request in leaving:
+            self._scribe.put(request)
+        self._note(self._scribe.waiting)
 
     def _put(self, waiter: asyncio.Future[Any], done: Future[Any]) -> None:
         """Put an answer down, in the thread that has it; the first one wakes the loop, which then takes all."""
@@ -43,3 +64,4 @@ class Delivery:
                 waiter.set_result(done.result())
             else:
                 waiter.set_exception(problem)
+        self._note(self._scribe.waiting)

@@ -24,7 +24,9 @@ SHORT = 8
 OF_THE_REQUEST = (sa.exc.DataError, sa.exc.IntegrityError)
 
 
-class _Request(NamedTuple):
+class Request(NamedTuple):
+    """What is to be done in a transaction, in which trial and about which units, and where its answer is put."""
+
     trial: str
     units: Sequence[str | int]
     work: Callable[[Transaction], Any]
@@ -36,12 +38,12 @@ class Scribe:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._closed = False
         # PostgreSQL locks a trial by itself: what takes long in one must not keep other processes from the others.
         self._by_trial = ledger.engine.dialect.name == "postgresql"
         # Those that were taken from the queue and not written, by trial; only the thread that writes touches them.
-        self._taken: dict[str, list[_Request]] = {}
+        self._taken: dict[str, list[Request]] = {}
         self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
         self._thread.start()
 
@@ -49,11 +51,16 @@ class Scribe:
         """Do `work` in a transaction, alone or with others; a request that is refused does not disturb them. `units`
         are those that it is about: what the database has of them is read at once for all who share the transaction.
         """
-        if self._closed:
-            raise RecordError("the service is stopping; ask again when it is back")
         answer: Future[T] = Future()
-        self._queue.put(_Request(trial, units, work, answer))
+        self.put(Request(trial, units, work, answer))
         return answer
+
+    def put(self, request: Request) -> None:
+        """Take a request; its answer says so where no more are taken."""
+        if self._closed:
+            request.answer.set_exception(RecordError("the service is stopping; ask again when it is back"))
+        else:
+            self._queue.put(request)
 
     def close(self) -> None:
         """Finish what was taken, and take no more."""
@@ -77,15 +84,15 @@ class Scribe:
             if begun:
                 self._write(begun)
 
-    def _take(self, request: _Request | None) -> bool:
+    def _take(self, request: Request | None) -> bool:
         """Put a request with those of its trial; False where there will be no more."""
         if request is not None:
             self._taken.setdefault(request.trial, []).append(request)
         return request is not None
 
-    def _next(self) -> list[_Request]:
+    def _next(self) -> list[Request]:
         """Those that are written next: of the trial that waits longest, and of others that can share a transaction."""
-        batch: list[_Request] = []
+        batch: list[Request] = []
         for trial, requests in list(self._taken.items()):
             room = MOST_TOGETHER - len(batch)
             if room > 0 and (not batch or (self._can_share(batch) and self._can_share(requests))):
@@ -96,18 +103,18 @@ class Scribe:
                     self._taken[trial] = requests[room:]
         return batch
 
-    def _can_share(self, requests: list[_Request]) -> bool:
+    def _can_share(self, requests: list[Request]) -> bool:
         return not self._by_trial or all(0 < len(request.units) <= SHORT for request in requests)
 
-    def _put_back(self, requests: list[_Request]) -> None:
+    def _put_back(self, requests: list[Request]) -> None:
         """Write these next, and wait for their trial then: another process has it now."""
-        first: dict[str, list[_Request]] = {}
+        first: dict[str, list[Request]] = {}
         for request in requests:
             first.setdefault(request.trial, []).append(request)
         later = self._taken
         self._taken = {trial: [*each, *later.pop(trial, [])] for trial, each in first.items()} | later
 
-    def _write(self, batch: list[_Request]) -> None:
+    def _write(self, batch: list[Request]) -> None:
         try:
             with self._ledger.writing() as writing:
                 for request in batch:

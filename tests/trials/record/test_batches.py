@@ -9,7 +9,7 @@ from safebandit.errors import BatchError, ConflictError, TrialError
 from safebandit.trials import batches
 from safebandit.trials.batches import MOST_REQUESTS
 from safebandit.trials.design import Design
-from safebandit.trials.record import Ledger, Settings
+from safebandit.trials.record import Ledger, Settings, rows
 from safebandit.trials.record.verification import verify
 from safebandit.trials.state import TrialState
 
@@ -134,9 +134,10 @@ def test_a_batch_that_takes_too_long_is_given_up(knee, monkeypatch):
     assert bodies(knee) == []
 
 
-def test_what_a_batch_is_about_is_read_at_once(knee):
-    statements = []
+def test_what_a_batch_is_about_is_read_at_once(knee, monkeypatch):
+    statements, run = [], rows.run
     sa.event.listen(knee.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    monkeypatch.setattr(rows, "run", lambda *given: (statements.append(given[1]), run(*given))[1])
 
     def count(kind, requests):
         statements.clear()

@@ -35,13 +35,7 @@ async def write(
     request: Request, trial: str, work: Callable[[Transaction], Any], units: Sequence[str | int] = ()
 ) -> Any:
     """Have something written, about these units, and wait until it is on disk."""
-    scribe, metrics = request.app.state.scribe, request.app.state.metrics
-    answer = scribe.write(trial, work, units)
-    metrics.waiting(scribe.waiting)
-    try:
-        return await request.app.state.delivery.wait(answer)
-    finally:
-        metrics.waiting(scribe.waiting)
+    return await request.app.state.delivery.write(trial, work, units)
 
 
 async def _receipt(

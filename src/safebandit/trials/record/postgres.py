@@ -54,7 +54,8 @@ def open_postgres(url: URL, pool: int) -> sa.Engine:
     }
     made = sa.create_engine(
         url, pool_size=min(5, pool), max_overflow=max(0, pool - 5), pool_timeout=POOL_SECONDS,
-        connect_args=arguments, hide_parameters=True,
+        # The connection that was used last has its statements prepared, and what they need at hand.
+        pool_use_lifo=True, connect_args=arguments, hide_parameters=True,
     )  # fmt: skip
     sa.event.listen(made, "do_connect", _Connector().connect)
     sa.event.listen(made, "checkin", _note_use)

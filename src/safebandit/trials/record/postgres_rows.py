@@ -6,7 +6,6 @@ transaction ends with it.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,11 +16,19 @@ from psycopg.pq import TransactionStatus
 from safebandit.trials.events import canonical
 from safebandit.trials.record.exchange import BEGIN, COMMIT, Sent
 from safebandit.trials.record.postgres import Timed
-from safebandit.trials.record.rows import ASKED, CHANGES, EVENT, TRIAL, UNIT, Found, Taken, Written, as_row
-
-# Their names are known when the tables are.
-_with_names: Any = namedtuple
-_TrialRow, _UnitRow = _with_names("_TrialRow", TRIAL), _with_names("_UnitRow", UNIT)
+from safebandit.trials.record.rows import (
+    ASKED,
+    CHANGES,
+    EVENT,
+    TRIAL,
+    UNIT,
+    Found,
+    Taken,
+    TrialRow,
+    UnitRow,
+    Written,
+    as_row,
+)
 
 _LOCK = f"SELECT {', '.join(TRIAL)} FROM trials WHERE name = $1 FOR UPDATE"
 # Ids are sent as one text, and each is looked up by itself: a join might read all units of a trial to find two.
@@ -59,7 +66,7 @@ def take(connection: sa.Connection, wanted: Mapping[str, Sequence[str]]) -> tupl
     locks = [(_LOCK, (first,)), *((f"{_LOCK} SKIP LOCKED", (name,)) for name in others)]
     ids = [(name, unit) for name, units in wanted.items() for unit in units]
     *locked, units, asked = _send(connection, [*locks, *_finding(ids)])
-    rows = {name: _TrialRow(*row) for name, found in zip(wanted, locked, strict=True) for row in found}
+    rows = {name: TrialRow(*row) for name, found in zip(wanted, locked, strict=True) for row in found}
     return {name: Taken(row, _found(name, units, asked)) for name, row in rows.items()}, set(others) - rows.keys()
 
 
@@ -74,7 +81,7 @@ def _finding(ids: Iterable[tuple[str, str]]) -> list[Sent]:
 
 
 def _found(trial: str, units: Iterable[Any], asked: Iterable[Any]) -> Found:
-    of_trial = [row for row in map(_UnitRow._make, units) if row.trial == trial]
+    of_trial = [row for row in map(UnitRow._make, units) if row.trial == trial]
     return Found(of_trial, frozenset(unit for name, unit in asked if name == trial))
 
 

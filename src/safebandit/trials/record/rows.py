@@ -1,12 +1,13 @@
 """The statements of every ask and tell, in the driver's own words: many rows at once, and nothing compiled again.
 
-SQLAlchemy's own way to a row takes many times as long as the database does. Its connection still runs these, so that
-a failure is told as any other. Those of PostgreSQL are in `postgres_rows`.
+SQLAlchemy's own way to a row takes many times as long as the database does. A failure is still told as any other. Those
+of PostgreSQL are in `postgres_rows`.
 """
 
 from __future__ import annotations
 
 import operator
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 
 from safebandit.trials.events import Event, canonical
 from safebandit.trials.record.database import events, trials, units
+from safebandit.trials.record.sqlite_file import run
 from safebandit.trials.units import Unit
 
 EVENT = tuple(column.name for column in events.c)
@@ -49,8 +51,13 @@ def _written() -> dict[str, str]:
 _STATEMENTS = _written()
 
 
-def _run(connection: sa.Connection, what: str, values: Any) -> sa.CursorResult[Any]:
-    return connection.exec_driver_sql(_STATEMENTS[what], values)
+# Their names are known when the tables are.
+_with_names: Any = namedtuple
+TrialRow, UnitRow = _with_names("TrialRow", TRIAL), _with_names("UnitRow", UNIT)
+
+
+def _run(connection: sa.Connection, what: str, values: Sequence[Any]) -> list[Any]:
+    return run(connection, _STATEMENTS[what], values).fetchall()
 
 
 class Found(NamedTuple):
@@ -86,8 +93,7 @@ def take(connection: sa.Connection, wanted: Mapping[str, Sequence[str]]) -> tupl
     """
     if connection.dialect.name == "postgresql":
         return cast("tuple[dict[str, Taken], set[str]]", _on_postgres().take(connection, wanted))
-    locked = {name: _run(connection, "lock trial", (name,)).one_or_none() for name in wanted}
-    there = {name: row for name, row in locked.items() if row is not None}
+    there = {name: TrialRow(*row) for name in wanted for row in _run(connection, "lock trial", (name,))}
     return {name: Taken(row, find(connection, name, wanted[name])) for name, row in there.items()}, set()
 
 
@@ -97,7 +103,7 @@ def find(connection: sa.Connection, trial: str, ids: Sequence[str]) -> Found:
         return Found()
     if connection.dialect.name == "postgresql":
         return cast("Found", _on_postgres().find(connection, trial, ids))
-    there = _run(connection, "find units", (trial, canonical(list(ids)))).all()
+    there = [UnitRow(*row) for row in _run(connection, "find units", (trial, canonical(list(ids))))]
     known = {row.id for row in there}
     new = [unit for unit in ids if unit not in known]
     asked = _run(connection, "find asked", (trial, canonical(new))) if new else ()
