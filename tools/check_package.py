@@ -97,11 +97,16 @@ class Environment:
         run([python, "-m", "venv", str(folder / "venv")])
 
     def install(self, what: str) -> Taken:
-        """Install by pip, at the pinned versions; what it took. If nobody measures it, uv brings all but the wheel."""
+        """Install by pip, at the pinned versions; what it took. If nobody measures it, uv brings all but the wheel.
+
+        Pip then finds everything there but the wheel; of an extra, everything.
+        """
         python = str(self.bin / "python")
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
         if not self.measure:
             install([what], python=python)
+            if "[" in what:
+                return Taken(0.0, 0.0)
             run([*pip, "uninstall", "--yes", "safebandit"])
         began = _now()
         run([*pip, "install", "--constraint", str(CONSTRAINTS), what])

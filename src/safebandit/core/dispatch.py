@@ -35,7 +35,7 @@ from numba import types
 from numba.core import event
 from numba.extending import overload, register_jitable
 
-from safebandit.core.parts import PartCompiler
+from safebandit.core.parts import LeanCompiler, PartCompiler, operators_known
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
 from safebandit.waits import WAITS
@@ -45,7 +45,9 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 # No entry for C, which nobody calls.
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {
+    "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "pipeline_class": LeanCompiler,
+}  # fmt: skip
 # Untyped on purpose: Numba's own hints do not know all of its options.
 _njit: Any = numba.njit
 _config: Any = numba.config
@@ -120,7 +122,7 @@ class _Door:
         name = hashlib.sha256(what.encode()).hexdigest()[:16]
         with self._inside, (cache_folder() / f"{name}.lock").open("a+b") as file:
             _lock(file.fileno())
-            with _no_collector():
+            with _no_collector(), operators_known():
                 yield
 
 

@@ -3,20 +3,78 @@
 Numba optimises every function that it compiles, with all that the function calls, and makes machine code of it. Of a
 part of a part of a function this would be done three times, and all but the last for nothing. So a part here is typed
 and translated alone, and is optimised, and made into machine code, once: with the function that Python calls.
+
+Before that Numba takes some thirty steps. Two of them cost much and look for what most formulas do not have: whole
+arrays in arithmetic, and functions inside functions. And it asks anew, at every sign between two numbers, what comes of
+it, among all that the sign may mean for texts, lists and arrays. Formulas are full of such signs, so answers are kept.
 """
 
-# Numba's own functions have no types.
-# mypy: disable-error-code="no-untyped-call, attr-defined"
+# Numba's own functions and classes have no types.
+# mypy: disable-error-code="no-untyped-call, attr-defined, misc"
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, ClassVar
 
-from numba import _dynfunc
+from numba import _dynfunc, types
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.types.functions import BaseFunction
+from numba.core.untyped_passes import InlineClosureLikes
+
+# Untyped on purpose: what stands here is replaced.
+_functions: Any = BaseFunction
+_find_meaning: Any = _functions.get_call_type
+_MEANINGS: dict[Any, Any] = {}
+
+
+def _meaning(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+    """What Numba makes of a call, found once for each operator and types of numbers."""
+    numbers = all(isinstance(kind, types.Number | types.Boolean) for kind in arguments)
+    if named or not numbers or getattr(function.typing_key, "__module__", "") != "_operator":
+        return _find_meaning(function, context, arguments, named)
+    key = function, context, tuple(arguments)
+    if key not in _MEANINGS:
+        _MEANINGS[key] = _find_meaning(function, context, arguments, named)
+    return _MEANINGS[key]
+
+
+@contextlib.contextmanager
+def operators_known() -> Iterator[None]:
+    """Let Numba remember what operators mean between numbers, as long as something here is compiled."""
+    before = _functions.get_call_type
+    _functions.get_call_type = _meaning
+    try:
+        yield
+    finally:
+        _functions.get_call_type = before
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ArrayRewrites(NopythonRewrites):
+    """Write arithmetic of whole arrays as loops, where there are arrays."""
+
+    _name = "array_rewrites"
+
+    def run_pass(self, state: Any) -> bool:
+        return any(isinstance(kind, types.Array) for kind in state.typemap.values()) and super().run_pass(state)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InnerFunctions(InlineClosureLikes):
+    """Write functions that are defined inside a function into it; ours seldom have any."""
+
+    _name = "inner_functions"
+
+    def run_pass(self, state: Any) -> bool:
+        ours = state.func_id.modname.startswith("safebandit.")
+        inner = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
+        return (inner or not ours) and super().run_pass(state)
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -63,15 +121,24 @@ class _PartLowering(NativeLowering):
         return True
 
 
-class PartCompiler(compiler.Compiler):
-    """Numba's own steps, but for the last."""
+_LEAN: dict[Any, Any] = {NopythonRewrites: _ArrayRewrites, InlineClosureLikes: _InnerFunctions}
+
+
+class LeanCompiler(compiler.Compiler):
+    """Numba's own steps, but those that look for what is not there."""
+
+    replaced: ClassVar = _LEAN
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
-            pipeline.passes[:] = [
-                (_PartLowering, words) if each is NativeLowering else (each, words) for each, words in pipeline.passes
-            ]
+            pipeline.passes[:] = [(self.replaced.get(each, each), words) for each, words in pipeline.passes]
             pipeline._finalized = False
             pipeline.finalize()
         return pipelines
+
+
+class PartCompiler(LeanCompiler):
+    """The steps for a part."""
+
+    replaced: ClassVar = {**_LEAN, NativeLowering: _PartLowering}

@@ -132,8 +132,8 @@ def test_a_live_trial_decides_by_the_definition(text, name):
     if "when_none" in policy_from_text(text)._fields:
         told.append("when_none=least_risky")
     text = driving.with_parameters(text, ",".join(told)) if told else text
-    expected = driving.walked(text, INSTANCES[name], 120, SEED)[1].tolist()
-    assert follow(text, INSTANCES[name], 120, halfway=True) == expected
+    expected = driving.walked(text, INSTANCES[name], 80, SEED)[1].tolist()
+    assert follow(text, INSTANCES[name], 80, halfway=True) == expected
 
 
 @pytest.mark.parametrize(("text", "name"), [case for case in CASES if "risks" in case[1]])

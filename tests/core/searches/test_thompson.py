@@ -62,10 +62,9 @@ def test_a_thousand_arms_of_which_few_can_win():
     wins = searching(counts, seed=4).find(100, 20_000)[:-2]
     # So many poor arms win a little, too: their best is drawn in NumPy.
     random = np.random.default_rng(1)
-    best = np.maximum(
-        np.max([random.beta(9, 33, 20_000) for _ in range(500)], axis=0),
-        np.max([random.beta(10, 32, 20_000) for _ in range(498)], axis=0),
-    )
+    best = np.zeros(20_000)
+    for ones in [9] * 500 + [10] * 498:
+        best = np.maximum(best, random.beta(ones, 42 - ones, 20_000))
     draws = np.stack([random.beta(41, 21, 20_000), random.beta(191, 111, 20_000), best])
     expected = np.bincount(draws.argmax(axis=0), minlength=3)
     found = np.array([wins[500], wins[501], wins.sum() - wins[500] - wins[501]])

@@ -44,11 +44,14 @@ def posterior_on_a_grid(plays, harms):
     b1 = np.exp(log_b1)
     height = log_density(b0, b1, plays, harms) + log_b1
     weight = np.exp(height - height.max())
-    logits = [b0 + b1 * u for u in LOGITS]
-    # A point stands for its surroundings, which may lie above the target in part.
-    above = [np.clip((each - special.logit(TARGET)) / 0.04 + 0.5, 0, 1) for each in logits]
-    means = np.array([(weight * special.expit(each)).sum() for each in logits])
-    return means / weight.sum(), np.array([(weight * each).sum() for each in above]) / weight.sum()
+    weight /= weight.sum()
+    means, chances = [], []
+    for u in LOGITS:
+        logit = b0 + b1 * u
+        means.append((weight * special.expit(logit)).sum())
+        # A point stands for its surroundings, which may lie above the target in part.
+        chances.append((weight * np.clip((logit - special.logit(TARGET)) / 0.04 + 0.5, 0, 1)).sum())
+    return np.array(means), np.array(chances)
 
 
 @pytest.mark.parametrize(("plays", "harms"), SEEN)
