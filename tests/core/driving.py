@@ -135,10 +135,10 @@ class Bench:
     def counts(self, t, times):
         """How often each arm is given in so many decisions at one state; behind the arms, WAIT and HOLD.
 
-        An arm that a test has made unavailable is so because it was dropped.
+        An arm that a test has made unavailable is so for the unit that asks.
         """
         counts = np.zeros(3 + len(self.arms), np.int64)
-        self.arms["dropped"] = 1 - self.arms["available"]
+        self.arms["masked"] = 1 - self.arms["available"]
         self.answer = self.kernels.decide(self.called, CONDUCT, self.memory, t, times, counts)
         return np.delete(counts, len(self.arms))
 

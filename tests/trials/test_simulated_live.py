@@ -60,6 +60,22 @@ def test_a_live_trial_told_the_same_does_the_same(design, timing):
     assert len(causes) >= 2
 
 
+def test_what_would_be_heard_after_a_unit_is_given_up_is_not_told():
+    """A live trial would refuse it: what is known of a lost unit is settled."""
+    late = {"risk_delay": "uniform:1..9", "reward_delay": "exponential:60", "missing_risk": 0.3, "give_up_after": 30}
+    design, told, lost = DESIGNS["one by one"], 0, 0
+    for seed in range(12):
+        plan = plan_of(design, sb.Scenario("doses", nu=NU, mu=MU, **late), seed)
+        (history,), runs = histories(plan, range(1)), play(plan, range(1))
+        trial = replayed(design, history, seed)
+        assert trial.stopped["rule"] == design.causes[runs.cause[0]]
+        gone = {event.unit for event in history if event.kind == "given up"}
+        lost += len(gone)
+        told += sum(event.kind == "told" and event.unit in gone for event in history)
+    # Of 30 in a hundred no risk is heard, and of those the reward came before with a chance of 1 - exp(-30 / 60).
+    assert 0 < told < lost
+
+
 SITES = {"site": ["a", "b"], "age": ["<65", "65+"]}
 FRAIL = {"age=65+, site=b": {"share": 0.4, "nu": [0.3, 0.6, 0.9]}, "site=a, age=65+": {"share": 0.1}}
 

@@ -867,6 +867,13 @@ def test_an_amended_policy_is_kept_whole_too():
     assert trial.settings.policy == "safe-ids:odds=0.1,confidence=0.95,units=36"
 
 
+def test_an_amended_policy_is_for_as_many_units_as_were_planned():
+    trial = Trial(ARMS, 0.3, "tsbu", seed=1, units=2_000)
+    trial.amend(policy="safe-ids", reason="fewer on unsafe arms")
+    assert trial.settings.policy == "safe-ids:odds=0.5,confidence=0.99,units=2000"
+    assert Trial.from_json(trial.to_json()).settings.units == 2_000
+
+
 @pytest.mark.parametrize(("units", "words"), [(0, "units must lie between 1 and"), ("many", "units"), (2.5, "units")])
 def test_units_that_cannot_be_planned_are_refused(units, words):
     with pytest.raises(TrialError, match=words):

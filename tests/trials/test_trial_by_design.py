@@ -9,7 +9,7 @@ import safebandit as sb
 from safebandit import Trial
 from safebandit.core.arms import CHANCE
 from safebandit.core.conduct import MASKED
-from safebandit.core.policies.interface import DONE, decide
+from safebandit.core.policies.interface import DONE, HOLD, decide
 from safebandit.core.streams import uniform
 from safebandit.errors import ConflictError, StoppedError, TrialError
 from safebandit.problems.scenario import Scenario
@@ -133,6 +133,38 @@ def test_exclusion_upwards_holds_at_a_look_after_a_correction(corrected):
     trial.tell(given[8].id, reward=1, risk=int(given[8].arm == "low"))
     assert trial.dropped == ("low", "mid", "high")
     assert trial.status == "stopped"
+
+
+@pytest.mark.parametrize("policy", ["docb", "bwcr", "optimistic-in-set:reward=kl-upper,safety=kl-lower"])
+def test_nobody_is_given_an_arm_above_one_that_is_not_permissible(policy):
+    """Neither by the policy's own rule nor as the first play of an arm."""
+    above = 0
+    for seed in range(6):
+        trial, t = Trial(design(policy=policy, cohort=1, stop=[], ordered=True, upwards=True), seed=seed), 0
+        while trial.status == "open":
+            unit, t = trial.ask(), t + 1
+            saw = trial.log[-1].content["arms"]
+            permissible = [saw[arm]["permissible"] for arm in ARMS]
+            assert all(permissible[: ARMS.index(unit.arm)])
+            # An arm that is excluded excludes those above it in turn.
+            assert permissible == sorted(permissible, reverse=True)
+            above += not all(permissible)
+            trial.tell(unit.id, reward=1, risk=int((seed + t) % 3 == 0 or unit.arm != "low"))
+        assert trial.verify().holds
+    assert above > 0
+
+
+@pytest.mark.parametrize("policy", ["docb", "safe-ids"])
+def test_nobody_waits_for_an_arm_that_was_dropped(policy):
+    trial = Trial(design(policy=policy, cohort=1, stop=[], units=40), seed=1)
+    allocator = trial._engine.state.allocator
+    for k in (1, 2):
+        allocator.drop(k)
+    run(trial, lambda arm: 1)
+    # The gates of the dropped arms are open; there is nothing to wait for all the same.
+    decision = allocator.consider(trial.round)
+    assert (decision.k, decision.none, decision.permissible.tolist()) == (HOLD, True, [False, True, True])
+    assert trial.stopped["rule"] == "no arm"
 
 
 def test_rules_are_asked_at_looks_only():

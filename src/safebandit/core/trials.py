@@ -134,9 +134,11 @@ def _arrive(timing: Timing, desk: Desk) -> None:
             unit.stratum += 1
     heard = uniform(desk.losses) >= timing.missing
     risk_heard = uniform(desk.losses) >= timing.missing_risk
-    unit.reward_heard, unit.risk_heard = heard, heard and risk_heard
+    unit.risk_heard = heard and risk_heard
     unit.reward_delay = draw_delay(timing.reward_kind, timing.reward_a, timing.reward_b, desk.delays)
     unit.risk_delay = draw_delay(timing.risk_kind, timing.risk_a, timing.risk_b, desk.delays)
+    # Once a unit is given up, nothing more is told of it: a live trial would not take it.
+    unit.reward_heard = heard and (unit.risk_heard or unit.reward_delay < timing.give_up_after)
 
 
 @piece

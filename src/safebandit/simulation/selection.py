@@ -11,7 +11,8 @@ NONE = -1
 
 
 def likely_safe(plays: Counts, risk: Numbers, limits: tuple[float, ...]) -> NDArray[np.bool_]:
-    """Whether each arm was played and has P(risk <= alpha) >= 1/2 for every risk, under a flat prior.
+    """Whether each arm was played and is safe with a chance of at least 1/2: P(risk <= alpha) under a flat prior, of
+    several risks the product.
 
     `plays` has a row of arms per trial, `risk` a layer of such rows per risk: trials x risks x arms.
     """
@@ -19,7 +20,7 @@ def likely_safe(plays: Counts, risk: Numbers, limits: tuple[float, ...]) -> NDAr
 
     given = plays[:, None, :]
     chance = betainc(1.0 + risk, 1.0 + given - risk, np.array(limits)[:, None])
-    safe: NDArray[np.bool_] = (plays > 0) & (chance >= 0.5).all(axis=1)
+    safe: NDArray[np.bool_] = (plays > 0) & (chance.prod(axis=1) >= 0.5)
     return safe
 
 

@@ -59,7 +59,7 @@ from safebandit.trials.strata import AnyStratum, Factors, read_factors, read_str
 from safebandit.trials.texts import check_text
 
 # In the log only where there are some.
-_SELDOM = ("ids", "design", "context", "features", "control", "control_floor", "strata", "second_person")
+_SELDOM = ("ids", "design", "context", "features", "control", "control_floor", "strata", "second_person", "units")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Settings:
     that a unit asks with, each with its range ("age:18..90"); `features` a row of numbers for each arm, withdrawn ones
     too. `control` is the arm that all units may be routed to, and has at least the chance `control_floor` while it is
     permissible; where there is a design, it says both. `strata` are factors with their levels, which units are told
-    apart by.
+    apart by. `units` are how many are planned, where that was said and there is no design.
 
     >>> Settings.read(["placebo", "drug"], alpha=0.2, policy="tsbu", seed=1).policy
     'tsbu'
@@ -95,6 +95,7 @@ class Settings:
     control_floor: float = 0.0
     strata: Factors = ()
     second_person: tuple[str, ...] = ()
+    units: int | None = None
 
     @classmethod
     def by_design(cls, design: Any, *, arms: Any = None, seed: int | None = None) -> Settings:
@@ -158,6 +159,7 @@ class Settings:
             control_floor=read_floor(control_floor, named_control),
             strata=read_factors(strata),
             second_person=read_second_person(second_person),
+            units=planned,
         )
         return made.checked()
 
@@ -192,6 +194,8 @@ class Settings:
         for name in ("seed", "pending_cap"):
             if type(getattr(self, name)) is not int:
                 raise TrialError(f"{name} must be a whole number, got {getattr(self, name)!r}")
+        if read_units(self.units) != self.units:
+            raise TrialError(f"units must be a whole number, got {self.units!r}")
         for arm in self.arms:
             check_text("an arm's name", arm)
         for risk in self.risks:
@@ -333,7 +337,7 @@ class Settings:
             arms=(*self.arms, *new),
             withdrawn=tuple(gone),
             limits=self.limits if alpha is None else read_alpha(alpha, len(self.risks)),
-            policy=self.policy if policy is None else read_policy(policy, self.arms),
+            policy=self.policy if policy is None else read_policy(policy, self.arms, self.units),
             pending_cap=self.pending_cap
             if pending_cap is None
             else int(read_number("pending_cap", pending_cap, int, TrialError)),

@@ -59,6 +59,7 @@ def test_a_floor_is_a_parameter_of_any_policy():
         ("tsbu:floor=0", r"floor must lie in \(0, 0.5\]"),
         ("tsbu:floor=x", "floor must be a finite number, got 'x'"),
         ("naive-ts:floor=0.1", "a floor needs gates that are not drawn for, got SampledRisk"),
+        ("colts:floor=0.1", "a floor needs gates that are not drawn for, got Colts"),
         ("boin:floor=0.1", "Boin moves from dose to dose, and takes no floor"),
     ],
 )

@@ -77,6 +77,17 @@ def every_mixture(reward, risk, alpha):
             yield reward[i] + share * (reward[j] - reward[i]), np.eye(len(reward))[[i, j]].T @ [1 - share, share]
 
 
+def test_units_that_are_pending_make_no_arm_safer():
+    one = driving.Bench("pess", 2, 0.25)
+    for k in range(2):
+        one.set(k, 0, 5, 3).set(k, 1, 5, 0)
+    one.arms["asked"] = 10
+    one.seen["pending"][1] = 5
+    # Of five units without harm the largest risk at t = 11 is 1 - 11^(-1/5), whoever is waited for.
+    _, _, _, risk = one.table(11)
+    assert risk[1, 0] == pytest.approx(1 - 11 ** (-1 / 5), abs=1e-9)
+
+
 @pytest.mark.parametrize("text", ["bwcr", "pess"])
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("count", [1, 2, 12, 50])

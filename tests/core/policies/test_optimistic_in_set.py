@@ -102,3 +102,24 @@ def test_mistakes():
     with pytest.raises(PolicyError, match="a safe set of risks cannot ask about the reward"):
         driving.Bench(bad, 2, LIMITS)
     assert set(SETS) >= {TEXT}
+
+
+@pytest.mark.parametrize("reward", ["joint-upper", "imed", "joint-dirichlet"])
+@pytest.mark.parametrize("family", ["optimistic-in-set:reward={},safety=kl-lower", "mixture:reward={},risk=kl-lower"])
+def test_a_reward_index_that_weighs_the_risks_is_refused_where_nobody_tells_it_of_them(family, reward):
+    kinds = {"joint-upper": sb.JointUpper(), "imed": sb.IMED(), "joint-dirichlet": sb.JointDirichlet()}
+    if family.startswith("mixture"):
+        policy = sb.PolicyMixture(kinds[reward], sb.KLLower())
+    else:
+        policy = sb.OptimisticInSet(kinds[reward], sb.KLLower())
+    with pytest.raises(PolicyError, match="weighs evidence against limits of single risks"):
+        sb.Trial(2, alpha=0.3, policy=policy, seed=1)
+
+
+def test_what_an_index_leaves_open_is_filled_in_or_asked_for():
+    with pytest.raises(PolicyError, match="must know how many units are planned; give units="):
+        sb.Trial(2, alpha=0.3, policy=sb.OptimisticInSet(sb.KLUpper(), sb.PlannedLower()), seed=1)
+    trial = sb.Trial(2, alpha=0.3, policy=sb.OptimisticInSet(sb.KLUpper(), sb.PlannedLower()), seed=1, units=40)
+    assert "units=40" in trial.settings.policy
+    with pytest.raises(PolicyError, match="slack of SlackUpper must be given"):
+        sb.Trial(2, alpha=0.3, policy=sb.DoublyOptimistic(sb.SlackUpper(units=9), sb.KLLower()), seed=1)

@@ -116,3 +116,29 @@ def test_outcomes_that_are_nearly_all_the_same_are_refused():
     found = {(mean.arm, mean.endpoint): mean for mean in sb.weighted(trial).means}
     assert found["a", "reward"].refused is None
     assert "nearly all the same (they add up to 0 of" in found["a", "risk"].refused
+
+
+def test_an_endpoint_is_found_by_its_name_and_the_only_risk_as_risk():
+    trial = sb.Trial(["a", "b"], alpha=0.5, risks=["toxicity"], policy="tsbu:floor=0.3", seed=1)
+    for i in range(80):
+        trial.tell(trial.ask(str(i)).id, reward=i % 2, risk=i % 3 == 0)
+    found = sb.weighted(trial)
+    assert found.mean("a", "risk") == found.mean("a", "toxicity")
+    assert sb.analyse(trial).estimate("a", "risk").known > 0
+    assert sb.what_if(trial, "tsbu").outcome("risk").known == 80
+    with pytest.raises(TrialError, match="nothing is said of 'toxic' here; did you mean \"toxicity\"?"):
+        found.mean("a", "toxic")
+    with pytest.raises(TrialError, match="there is no arm 'c' here; known: a, b"):
+        found.mean("c")
+
+
+def test_that_unseen_risks_count_as_harm_is_said():
+    trial = sb.Trial(["a", "b"], alpha=0.5, policy="tsbu:floor=0.3", seed=1, pending_cap=100)
+    for i in range(80):
+        unit = trial.ask(str(i))
+        if i % 20:
+            trial.tell(unit.id, reward=i % 2, risk=i % 3 == 0)
+        else:
+            trial.give_up(unit.id, reason="not heard of")
+    for said in (sb.weighted(trial).assumptions, sb.what_if(trial, "tsbu").assumptions):
+        assert sum("risks that nobody saw, of 4 units given up, count as harm" in each for each in said) == 1

@@ -132,4 +132,5 @@ class KLUpperRisk(NamedTuple):
 def kl_upper_risk_index(index: KLUpperRisk, seen: Seen, t: int, alpha: float, stream: Stream) -> float:
     if seen.plays == 0:
         return 1.0
-    return kl_upper(seen.mean, budget(index.level, index.tail, t) / (seen.plays + seen.pending))
+    # By what is known alone: units that are pending make no arm safer.
+    return kl_upper(seen.mean, budget(index.level, index.tail, t) / seen.plays)

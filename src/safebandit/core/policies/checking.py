@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from safebandit.core.indices.interface import DESCRIPTIONS, Description
+from safebandit.core.indices.interface import DESCRIPTIONS, Description, learn_together, note_evidence
 from safebandit.core.naming import hints_of, read_number, read_value
 from safebandit.core.policies.choice import HOLD_RULE, LEAST_RISKY
 from safebandit.core.policies.interface import Policy, Setup, decide
@@ -47,6 +47,16 @@ def check_index(index: Any, question: Any, what: str) -> Any:
     if not hasattr(index, "_fields") or not has_formula(question, type(index)):
         raise PolicyError(f"a {what} is a NamedTuple with a formula registered for {question.name}, got {index!r}")
     return _read_fields(index, DESCRIPTIONS.get(type(index), Description()))
+
+
+def check_by_reward_alone(index: Any) -> Any:
+    """A reward index that goes by rewards alone; one that weighs what speaks against an arm's safety is refused."""
+    if any(has_formula(question, type(index)) for question in (note_evidence, learn_together)):
+        raise PolicyError(
+            f"{type(index).__name__} weighs evidence against limits of single risks, which only a doubly optimistic "
+            "policy tells it; take another reward index, such as KLUpper"
+        )
+    return index
 
 
 def fit_index(index: Any, setup: Setup, **known: Any) -> Any:
@@ -103,6 +113,8 @@ def _read_fields(value: Any, rules: Description) -> Any:
     for key, given in value._asdict().items():
         with at_key(key):
             field = read_value(key, given, hints.get(key, Any), PolicyError)
+            if field is None and key in (*rules.positive, *rules.not_negative, *rules.between):
+                raise PolicyError(f"{key} of {kind.__name__} must be given: nothing here says what it is; give {key}=")
             if key in rules.positive and not field > 0:
                 raise PolicyError(f"{key} of {kind.__name__} must be above 0, got {given!r}")
             if key in rules.not_negative and not field >= 0:

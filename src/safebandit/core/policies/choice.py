@@ -17,13 +17,27 @@ HOLD_RULE = -2
 
 
 @inlined
+def may_follow(state: State, k: int) -> bool:
+    """Whether the arm below does not exclude this one: where a course excludes upwards it must be permissible, which
+    was written before.
+    """
+    return not (state.course.upwards and k > 0 and written(state, k - 1, PERMISSIBLE) != 1.0)
+
+
+@inlined
 def first_unplayed(state: State) -> int:
     """The first arm that was never given out and may be; -1 if there is none."""
     for k in range(state.size):
         arm = at(state.arms, k)
-        if arm.asked == 0 and arm.available:
+        if arm.asked == 0 and arm.available and may_follow(state, k):
             return k
     return -1
+
+
+@inlined
+def may_come(state: State, k: int) -> bool:
+    """Whether an arm that may not be given now may be later: not one that was dropped, for which nobody waits."""
+    return at(state.arms, k).dropped == 0
 
 
 @inlined
@@ -90,9 +104,7 @@ def is_permissible(index: Any, state: State, k: int, t: int, lasting: bool) -> b
 
     Where a course excludes upwards, the arm below, which was written before, must be permissible, too.
     """
-    stream, every = state.stream, True
-    if state.course.upwards and k > 0:
-        every = written(state, k - 1, PERMISSIBLE) == 1.0
+    stream, every = state.stream, may_follow(state, k)
     for j in range(1, 1 + state.risks):
         risk = quantity(state, k, j)
         clock = asked_round(index, risk, t, state.risks, lasting)
@@ -125,13 +137,19 @@ def least_so_far(found: tuple[int, float, int], k: int, excess: float, stream: S
     return found
 
 
+@inlined
+def given_or_awaited(state: State, k: int) -> int:
+    """A certain arm: itself if it may be given, WAIT if it may be later, else HOLD."""
+    return k if at(state.arms, k).available else WAIT if may_come(state, k) else HOLD
+
+
 @rare
 def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
     above its limit; of several risks, the one that is so most.
     """
     if rule >= 0:
-        return rule if at(state.arms, rule).available else WAIT
+        return given_or_awaited(state, rule)
     if rule != LEAST_RISKY:
         return HOLD
     found, waiting = (HOLD, math.inf, 0), False
@@ -143,6 +161,6 @@ def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) 
             most = larger_excess(most, lower(safety, risk, clock, risk.limit, state.stream) - risk.limit)
         if at(state.arms, k).available:
             found = least_so_far(found, k, most, state.stream)
-        else:
+        elif may_come(state, k):
             waiting = True
     return WAIT if found[0] == HOLD and waiting else found[0]

@@ -30,6 +30,7 @@ from safebandit.core.policies.choice import (
     first_unplayed,
     is_permissible,
     largest_written,
+    may_come,
     play_when_none,
 )
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair, sizes
@@ -141,7 +142,7 @@ def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
     safe_arms, open_arms = 0, 0
     for k in range(state.size):
         safe = is_permissible(policy.safety, state, k, gates_at, policy.lasting)
-        if safe:
+        if safe and may_come(state, k):
             safe_arms += 1
             open_arms += at(state.arms, k).available
         write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)

@@ -78,10 +78,9 @@ class Floored(NamedTuple):
             kind = type(self.policy).__name__
             raise PolicyError(f"{kind} moves from dose to dose, and takes no floor; leave it out, or take tsbu")
         safety = getattr(self.policy, "safety", None)
-        if safety is not None and not steady(safety):
-            raise PolicyError(
-                f"a floor needs gates that are not drawn for, got {type(safety).__name__}; take a policy such as tsbu"
-            )
+        if (safety is not None and not steady(safety)) or getattr(self.policy, "draws_gates", False):
+            kind = type(self.policy if safety is None else safety).__name__
+            raise PolicyError(f"a floor needs gates that are not drawn for, got {kind}; take a policy such as tsbu")
         return Floored(prepare(self.policy, setup), float(floor), one)
 
     def why(self, decision: Decision, arm: int) -> str:

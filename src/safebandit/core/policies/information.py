@@ -20,7 +20,7 @@ from safebandit.core.indices.fixed import PosteriorGate
 from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import draw_by_chances, is_permissible, play_when_none
+from safebandit.core.policies.choice import draw_by_chances, is_permissible, may_come, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import Decision, risk_word_of
 from safebandit.errors import PolicyError
@@ -144,7 +144,7 @@ def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, boo
         write(state, k, own + COST, believed.cost[k])
         write(state, k, own + LESSON, believed.lesson[k])
         write(state, k, own + BEST, believed.best[k])
-        safe_arms += safe
+        safe_arms += safe and may_come(state, k)
         open_arms += safe and at(state.arms, k).available != 0
     if open_arms > 0:
         _write_chances(state)

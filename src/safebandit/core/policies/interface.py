@@ -22,14 +22,18 @@ DONE = -3  # the policy's question is answered: nobody needs an arm any more
 class Policy(Protocol):
     """Who gets the next arm: a NamedTuple for which `decide` has a formula.
 
-    It may have a method `prepare(setup)` that gives the policy as compiled code takes it, or raises a PolicyError; and
-    `columns`, the names of numbers of its own that a decision writes for every arm; and `arm_fields`, the fields that
-    hold an arm, besides `when_none`; and `planned(units)`, which gives the policy for so many planned units;
-    and `exact_chances`, whether the chances that a decision writes are its exact law wherever an arm is permissible;
-    and `needs`, what it needs of a design: "reward", "order"; and `by_features`, whether it goes by the features of
-    arms and units; and `by_present_dose`, whether its steps depend on what
-    is known of the present dose alone; and `why` and `risk_word`, its words for a decision (see
-    `words`).
+    It may also have:
+
+        prepare(setup)    the policy as compiled code takes it; it raises a PolicyError where that cannot be
+        planned(units)    the policy for so many planned units
+        columns           names of numbers of its own that a decision writes for every arm
+        arm_fields        the fields that hold an arm, besides `when_none`
+        exact_chances     whether the chances that a decision writes are its exact law wherever an arm is permissible
+        draws_gates       whether it draws which arms are permissible; a safety index says so itself
+        needs             what it needs of a design: "reward", "order"
+        by_features       whether it goes by the features of arms and units
+        by_present_dose   whether its steps depend on what is known of the present dose alone
+        why, forbids, risk_word     its words for a decision (see `words`)
     """
 
     @property

@@ -30,8 +30,15 @@ from safebandit.core.arms import (
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.indices.interface import learn, lower, start, upper, width
 from safebandit.core.naming import read_number, read_value
-from safebandit.core.policies.checking import arm_number, check_index, fit_index, plan_index, when_none_code
-from safebandit.core.policies.choice import first_unplayed, play_when_none
+from safebandit.core.policies.checking import (
+    arm_number,
+    check_by_reward_alone,
+    check_index,
+    fit_index,
+    plan_index,
+    when_none_code,
+)
+from safebandit.core.policies.choice import first_unplayed, may_come, may_follow, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import FIRST_PLAY, NOT_NEEDED, Decision, risk_word_of
 from safebandit.core.streams import uniform, wins_tie
@@ -72,8 +79,9 @@ class PolicyMixture(NamedTuple):
             )
         safe_arm = -1 if self.safe_arm is None else arm_number("safe_arm", self.safe_arm, setup.arms)
         safe_risk = self._known_risk(safe_arm, setup)
+        reward = fit_index(check_by_reward_alone(self.reward), setup, slack=setup.limits[0] - safe_risk)
         return PolicyMixture(
-            check_index(fit_index(self.reward, setup, slack=setup.limits[0] - safe_risk), upper, "reward index"),
+            check_index(reward, upper, "reward index"),
             check_index(fit_index(self.risk, setup), lower, "risk index"),
             safe_arm,
             safe_risk,
@@ -149,7 +157,8 @@ def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # 
     if policy.safe_arm >= 0:
         write(state, policy.safe_arm, RISKS, policy.safe_risk)
     for k in range(state.size):
-        write(state, k, PERMISSIBLE, 1.0 if written(state, k, RISKS) <= alpha else 0.0)
+        safe = written(state, k, RISKS) <= alpha and may_follow(state, k)
+        write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)
         write(state, k, CHANCE, math.nan)
     if policy.each_first and t <= state.size:
         k = first_unplayed(state)
@@ -168,7 +177,7 @@ def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # 
                 return other, False
         return safe, False
     for k in range(state.size):
-        if written(state, k, PERMISSIBLE) == 1.0:
+        if written(state, k, PERMISSIBLE) == 1.0 and may_come(state, k):
             return WAIT, False
     return play_when_none(policy.when_none, policy.risk, state, t, False), True
 
@@ -177,18 +186,21 @@ def decide_by_bounds(policy: Any, state: State, t: int) -> tuple[int, bool]:  # 
 def best_mixture(state: State, alpha: float) -> tuple[int, int, float]:
     """The safe arm, the other one and its share, of the largest mean reward index, ties at random; -1 if there is none.
 
-    A single arm is both, with share 0. An arm whose reward index is not a number has no part.
+    A single arm is both, with share 0. An arm whose reward index is not a number has no part, nor one that another one
+    excludes.
     """
     best, top, ties = (-1, -1, 0.0), -math.inf, 0
     for i in range(state.size):
         u, s = written(state, i, INDEX), written(state, i, RISKS)
-        if not s <= alpha or math.isnan(u) or not at(state.arms, i).available:
+        if written(state, i, PERMISSIBLE) != 1.0 or math.isnan(u) or not at(state.arms, i).available:
             continue
         for j in range(state.size):
             mixture, value = (i, i, 0.0), u
             if j != i:
                 more, worse = written(state, j, INDEX), written(state, j, RISKS)
                 if not (worse > alpha and more > u + TIE and s < alpha and at(state.arms, j).available):
+                    continue
+                if not may_follow(state, j):
                     continue
                 share = (alpha - s) / (worse - s)
                 mixture, value = (i, j, share), u + share * (more - u)

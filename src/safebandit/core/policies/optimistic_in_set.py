@@ -14,12 +14,27 @@ import numpy as np
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write
 from safebandit.core.dispatch import piece
-from safebandit.core.indices.interface import learn, learn_together, lower, start, upper, width, write_indices
+from safebandit.core.indices.interface import learn, lower, start, upper, width, write_indices
 from safebandit.core.naming import read_value
-from safebandit.core.policies.checking import check_index, shared_among, when_none_code
-from safebandit.core.policies.choice import LEAST_RISKY, first_unplayed, gate_round, largest_written
+from safebandit.core.policies.checking import (
+    check_by_reward_alone,
+    check_index,
+    fit_index,
+    plan_index,
+    shared_among,
+    when_none_code,
+)
+from safebandit.core.policies.choice import (
+    LEAST_RISKY,
+    first_unplayed,
+    gate_round,
+    given_or_awaited,
+    largest_written,
+    may_come,
+    may_follow,
+)
 from safebandit.core.policies.exploring.looking import set_of
-from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, learned, learned_pair, sizes
+from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import Decision, risk_word_of, why_largest
 from safebandit.core.safe_sets import ROUNDING, check_of_risks, signed_distance
 from safebandit.errors import PolicyError
@@ -49,19 +64,25 @@ class OptimisticInSet(NamedTuple):
     def prepare(self, setup: Setup) -> OptimisticInSet:
         """The policy with its parameters checked, its safe set, and `when_none` as a number."""
         return OptimisticInSet(
-            check_index(self.reward, upper, "reward index"),
-            shared_among(check_index(self.safety, lower, "safety index"), len(setup.limits)),
+            check_index(fit_index(check_by_reward_alone(self.reward), setup), upper, "reward index"),
+            shared_among(check_index(fit_index(self.safety, setup), lower, "safety index"), len(setup.limits)),
             check_of_risks(set_of(self.safe_set, setup)),
             when_none_code(self.when_none, setup),
             read_value("each_first", self.each_first, bool, PolicyError),
         )
 
+    def planned(self, units: int | None) -> OptimisticInSet:
+        """The policy for so many planned units, where an index of it asks for them."""
+        return self._replace(reward=plan_index(self.reward, units), safety=plan_index(self.safety, units))
+
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was given, or why not."""
         return why_largest(decision, arm)
 
-    def forbids(self, decision: Decision, arm: int) -> str:
-        """Why an arm is not permissible."""
+    def forbids(self, decision: Decision, arm: int) -> str | None:
+        """Why an arm is not permissible; nothing of its own where only one below excludes it."""
+        if decision.own[OUTSIDE][arm] <= ROUNDING:
+            return None
         return f"its lower risk indices lie {decision.own[OUTSIDE][arm]:.4g} outside of the safe set"
 
     def risk_word(self, arm: int) -> str:  # noqa: ARG002
@@ -92,11 +113,6 @@ def _learned(policy: OptimisticInSet, state: State, k: int, j: int, value: float
         learn(policy.safety, seen, value, bit, limit)
 
 
-@learned_pair.register(OptimisticInSet)
-def _learned_pair(policy: OptimisticInSet, state: State, k: int, j: int, reward: int, risk: int) -> None:
-    learn_together(policy.reward, quantity(state, k, REWARD), reward, risk)
-
-
 @piece
 def _write_gates(policy: OptimisticInSet, state: State, t: int) -> tuple[int, int, int]:
     """Write the gate of every arm: how many are safe, how many of those may be given, and the one nearest to it."""
@@ -109,8 +125,8 @@ def _write_gates(policy: OptimisticInSet, state: State, t: int) -> tuple[int, in
             write(state, k, RISKS + j - 1, bounds[j])
         outside = -signed_distance(policy.safe_set, bounds)
         # NaN compares False, so an arm with a broken index is never permissible, nor the least risky one.
-        safe, available = outside <= ROUNDING, at(state.arms, k).available
-        safe_arms += safe
+        safe, available = outside <= ROUNDING and may_follow(state, k), at(state.arms, k).available
+        safe_arms += safe and may_come(state, k)
         open_arms += safe and available
         if available and outside < least:
             nearest, least = k, outside
@@ -138,5 +154,5 @@ def _decide(policy: OptimisticInSet, state: State, t: int) -> tuple[int, bool]:
     if policy.when_none == LEAST_RISKY:
         return nearest, True
     if policy.when_none >= 0:
-        return (policy.when_none if at(state.arms, policy.when_none).available else WAIT), True
+        return given_or_awaited(state, policy.when_none), True
     return HOLD, True

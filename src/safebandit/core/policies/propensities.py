@@ -147,7 +147,10 @@ def _of_floored(policy: Floored, situation: Situation) -> Law | None:
 
 def _first_play(policy: Any, situation: Situation) -> Law | None:
     """The first arm that was never given, where that comes first."""
-    unplayed = np.flatnonzero((situation.arms["asked"] == 0) & situation.available)
+    free = (situation.arms["asked"] == 0) & situation.available
+    if situation.upwards:
+        free[1:] &= situation.permissible[:-1]
+    unplayed = np.flatnonzero(free)
     if not policy.each_first or situation.t > len(situation.arms) or unplayed.size == 0:
         return None
     return Law((np.arange(len(situation.arms)) == unplayed[0]).astype(float), 0.0, 0.0)

@@ -13,6 +13,7 @@ from safebandit.errors import TrialError
 from safebandit.trials.analysis import words
 from safebandit.trials.analysis.corrected import Corrected
 from safebandit.trials.analysis.corrected_trial import correct_trial
+from safebandit.trials.analysis.endpoints import REWARD, RISK, said_of
 from safebandit.trials.analysis.evidence import Claim, judged, larger_evidence, limit_evidence
 from safebandit.trials.analysis.paths import Path, Sequence, difference_path, mean_path, read_sequence
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
@@ -22,8 +23,6 @@ from safebandit.trials.strata import AnyStratum
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-REWARD = "reward"
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Analysis:
 
     def estimate(self, arm: str, endpoint: str = REWARD) -> Estimate:
         """What is known of one endpoint of one arm."""
-        return next(each for each in self.estimates if (each.arm, each.endpoint) == (arm, endpoint))
+        return said_of(self.estimates, endpoint, arm)
 
     def table(self) -> pd.DataFrame:
         """One row per arm and endpoint."""
@@ -203,7 +202,7 @@ def _endpoints(units: AnalysedUnits) -> range:
 def _named(units: AnalysedUnits, j: int) -> str:
     if j == 0:
         return REWARD
-    return "risk" if len(units.risks) == 1 else units.risks[j - 1]
+    return RISK if len(units.risks) == 1 else units.risks[j - 1]
 
 
 def _told(units: AnalysedUnits, k: int, j: int, unseen: float = HARM) -> tuple[Numbers, Counts]:

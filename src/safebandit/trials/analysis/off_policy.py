@@ -25,9 +25,10 @@ from safebandit.core.arms import Numbers
 from safebandit.core.importance import Points, bounds, estimate
 from safebandit.core.naming import read_number
 from safebandit.errors import TrialError
+from safebandit.trials.analysis.endpoints import said_of
 from safebandit.trials.analysis.units import AnalysedUnits, from_record, from_trial
 from safebandit.trials.analysis.weighted import plug_in
-from safebandit.trials.analysis.words import of_one_stratum
+from safebandit.trials.analysis.words import of_one_stratum, of_unseen
 from safebandit.trials.chances import ESTIMATED
 from safebandit.trials.events import Event
 from safebandit.trials.reading import read_policy
@@ -92,7 +93,7 @@ class WhatIf:
 
     def outcome(self, endpoint: str = "reward") -> Outcome:
         """What is said of one endpoint."""
-        return next(each for each in self.outcomes if each.endpoint == endpoint)
+        return said_of(self.outcomes, endpoint)
 
     def table(self) -> pd.DataFrame:
         """One row per endpoint."""
@@ -274,6 +275,7 @@ def _assumptions(units: AnalysedUnits, asked: _Asked) -> Iterator[str]:
         "trial of its own would have given, which would have seen other data"
     )
     yield from of_one_stratum(units)
+    yield from of_unseen(units)
     yield "units come from one population, and which arm a unit is given does not change the outcomes of others"
     yield "decisions that gave no arm are not asked about; chances of both policies are those where an arm is given"
     for estimated, whose in ((~units.exact, "recorded chances"), (asked.estimated, "chances of the other policy")):

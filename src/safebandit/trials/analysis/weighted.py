@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from safebandit.core.arms import Counts, Numbers
 from safebandit.core.naming import read_number
 from safebandit.errors import TrialError
+from safebandit.trials.analysis.endpoints import said_of
 from safebandit.trials.analysis.units import AnalysedUnits, read_control, read_units
-from safebandit.trials.analysis.words import of_one_stratum
+from safebandit.trials.analysis.words import of_one_stratum, of_unseen
 from safebandit.trials.strata import AnyStratum
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Weighted:
 
     def mean(self, arm: str, endpoint: str = "reward") -> WeightedMean:
         """What is said of one endpoint of one arm."""
-        return next(each for each in self.means if (each.arm, each.endpoint) == (arm, endpoint))
+        return said_of(self.means, endpoint, arm)
 
     def table(self) -> pd.DataFrame:
         """One row per arm and endpoint."""
@@ -271,6 +272,7 @@ def _assumptions(units: AnalysedUnits, means: tuple[WeightedMean, ...]) -> Itera
         "look, and not where the outcomes ended the trial"
     )
     yield "units come from one population, and which arm a unit is given does not change the outcomes of others"
+    yield from of_unseen(units)
     if any(each.missing for each in means):
         yield "units of which an endpoint is not known are left out: they are taken to be like the others"
     estimated: Counts = np.flatnonzero(~units.exact)

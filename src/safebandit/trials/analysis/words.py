@@ -126,6 +126,16 @@ def of_one_stratum(units: AnalysedUnits) -> Iterator[str]:
         yield f"These are the units of the stratum {units.stratum} alone; other strata say nothing here."
 
 
+def of_unseen(units: AnalysedUnits) -> Iterator[str]:
+    """That risks which nobody saw count as harm, where they do."""
+    count = 0 if units.unseen is None or units.lost != "harm" else int(units.unseen.any(axis=1).sum())
+    if count:
+        yield (
+            f"risks that nobody saw, of {_count(count, 'unit')} given up, count as harm: those of one arm make every "
+            "other arm look safer beside it"
+        )
+
+
 def _pooled(units: AnalysedUnits) -> Iterator[str]:
     """What is assumed where units are told apart, or were not given every arm, and are taken together."""
     yield from of_one_stratum(units)

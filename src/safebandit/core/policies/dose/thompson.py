@@ -148,7 +148,8 @@ def doses_not_toxic(state: State, chances: Numbers) -> int:
     left = doses_not_dropped(state)
     for k in range(left):
         known = all_known if own[LOGISTIC] == 1.0 else quantity(state, k, 1).plays
-        if known >= LEAST_KNOWN and chances[k] > own[CUTOFF]:
+        # NaN compares False, so a dose of which nothing can be said is too toxic.
+        if known >= LEAST_KNOWN and not chances[k] <= own[CUTOFF]:
             return k
     return left
 

@@ -98,16 +98,19 @@ def _within(safe_set: SafeSet, point: Any, width: float) -> tuple[bool, bool]:
 
 @shared
 def _write_bounds(safe_set: SafeSet, delta: float, state: State) -> None:
-    """Write of every arm whether it is refuted, the bounds of its means, and whether it is certified."""
+    """Write of every arm whether it is refuted, or excluded by one below, the bounds of its means, and whether it is
+    certified.
+    """
     own, size = RISKS + state.risks, 1 + state.risks
-    point = np.empty(size)
+    point, below = np.empty(size), False
     for k in range(state.size):
         known = min(write_means(safe_set, state, k, point)[0], quantity(state, k, REWARD).plays)
         width = half_width(float(known), state.size * size, delta)
         refuted, certified = False, False
         if known > 0:
             refuted, certified = _within(safe_set, point, width)
-        write(state, k, PERMISSIBLE, 0.0 if refuted or at(state.arms, k).dropped else 1.0)
+        below = refuted or (below and state.course.upwards != 0)
+        write(state, k, PERMISSIBLE, 0.0 if below or at(state.arms, k).dropped else 1.0)
         write(state, k, INDEX, min(1.0, point[REWARD] + width))
         write(state, k, CHANCE, math.nan)
         for j in range(state.risks):

@@ -14,6 +14,7 @@ from safebandit.core.dispatch import inlined, piece
 from safebandit.core.naming import read_number
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import read_above_0, read_delta, when_none_code
+from safebandit.core.policies.choice import larger_excess, may_follow
 from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
 from safebandit.core.policies.linear.bounds import sure_beta
 from safebandit.core.policies.linear.model import (
@@ -22,7 +23,6 @@ from safebandit.core.policies.linear.model import (
     dimension_of,
     draw_noise,
     learn_model,
-    may_follow,
     read_norm,
     sizes_of_model,
 )
@@ -49,6 +49,11 @@ class Colts(NamedTuple):
     @property
     def by_features(self) -> bool:
         """That it goes by the features of arms and units."""
+        return True
+
+    @property
+    def draws_gates(self) -> bool:
+        """That which arms are permissible is drawn, too."""
         return True
 
     def prepare(self, setup: Setup) -> Colts:
@@ -137,8 +142,8 @@ def _write_draw(state: State, k: int, first: bool) -> None:
     excess, before = -math.inf, -math.inf
     for j in range(1, 1 + state.risks):
         limit = quantity(state, k, j).limit
-        excess = max(excess, _by_draw(state, k, j) - limit)
-        before = max(before, written(state, k, RISKS + j - 1) - limit)
+        excess = larger_excess(excess, _by_draw(state, k, j) - limit)
+        before = larger_excess(before, written(state, k, RISKS + j - 1) - limit)
     safe, was_safe = excess <= 0.0, not first and written(state, k, PERMISSIBLE) == 1.0
     if was_safe and not safe:
         return

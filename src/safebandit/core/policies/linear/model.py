@@ -16,7 +16,15 @@ import numpy as np
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Features, Sizes, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece, rare
 from safebandit.core.policies.checking import read_above_0
-from safebandit.core.policies.choice import LEAST_RISKY, larger_excess, largest_written, least_so_far
+from safebandit.core.policies.choice import (
+    LEAST_RISKY,
+    given_or_awaited,
+    larger_excess,
+    largest_written,
+    least_so_far,
+    may_come,
+    may_follow,
+)
 from safebandit.core.policies.interface import HOLD, WAIT, Setup
 from safebandit.core.policies.words import Decision
 from safebandit.core.ridge import add_outcome, predicted, ridge_place, ridge_size, spread, start_ridge
@@ -93,12 +101,6 @@ def draw_noise(state: State) -> int:
 
 
 @inlined
-def may_follow(state: State, k: int) -> bool:
-    """Whether the arm below does not exclude this one; it was written before."""
-    return not (state.course.upwards and k > 0 and written(state, k - 1, PERMISSIBLE) != 1.0)
-
-
-@inlined
 def bound(state: State, k: int, j: int, beta: float) -> float:
     """The prediction of the reward (j = 0) or of risk j of arm k, and beta times its spread."""
     d, first = state.dimension, ridge_place(j, state.dimension)
@@ -159,7 +161,7 @@ def choose(when_none: int, state: State) -> tuple[int, bool]:
     if winner >= 0:
         return winner, False
     for k in range(state.size):
-        if written(state, k, PERMISSIBLE) == 1.0:
+        if written(state, k, PERMISSIBLE) == 1.0 and may_come(state, k):
             return WAIT, False
     return _least_risky(when_none, state), True
 
@@ -170,7 +172,7 @@ def _least_risky(when_none: int, state: State) -> int:
     above its limit; of several risks, the one that is so most.
     """
     if when_none >= 0:
-        return when_none if at(state.arms, when_none).available else WAIT
+        return given_or_awaited(state, when_none)
     if when_none != LEAST_RISKY:
         return HOLD
     found, waiting = (HOLD, math.inf, 0), False
@@ -180,6 +182,6 @@ def _least_risky(when_none: int, state: State) -> int:
             most = larger_excess(most, written(state, k, RISKS + j - 1) - quantity(state, k, j).limit)
         if at(state.arms, k).available:
             found = least_so_far(found, k, most, state.stream)
-        else:
+        elif may_come(state, k):
             waiting = True
     return WAIT if found[0] == HOLD and waiting else found[0]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, State, at, write
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import arm_number, read_above_0, read_delta
-from safebandit.core.policies.choice import HOLD_RULE
+from safebandit.core.policies.choice import HOLD_RULE, may_follow
 from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
 from safebandit.core.policies.linear.bounds import published_beta
 from safebandit.core.policies.linear.model import (
@@ -21,7 +21,6 @@ from safebandit.core.policies.linear.model import (
     draw_noise,
     learn_model,
     longest_of,
-    may_follow,
     read_norm,
     sizes_of_model,
     why_surely_safe,
