@@ -178,10 +178,12 @@ from .trials.analysis.analyse import Analysis as Analysis
 from .trials.analysis.analyse import analyse as analyse
 from .trials.analysis.corrected import Corrected as Corrected
 from .trials.analysis.corrected import corrected as corrected
+from .trials.analysis.evidence import combine_claims as combine_claims
 from .trials.analysis.off_policy import WhatIf as WhatIf
 from .trials.analysis.off_policy import what_if as what_if
 from .trials.analysis.weighted import Weighted as Weighted
 from .trials.analysis.weighted import weighted as weighted
+from .trials.concealment import check_concealed as check_concealed
 from .trials.design import Design as Design
 from .trials.design_file import DesignFile as DesignFile
 from .trials.design_file import read_design_file as read_design_file

@@ -10,7 +10,7 @@ import pytest
 import safebandit as sb
 from safebandit.core.e_values import log_wealth_above, wealth_larger
 from safebandit.core.sequences import betting_bounds, difference_bounds, mixture_bounds, planned_bounds
-from safebandit.trials.analysis.evidence import Claim, combined
+from safebandit.trials.analysis.evidence import Claim, combine_claims
 from safebandit.trials.analysis.paths import looks_at
 
 
@@ -94,9 +94,9 @@ def test_claims_stand_together_and_say_what_they_rest_on():
 def test_evidence_of_trials_that_follow_each_other_multiplies():
     once = [Claim("drug", "risk", True, 0.2, 8.0), Claim("drug", "risk", False, 0.2, 0.1)]
     again = [Claim("drug", "risk", True, 0.2, 6.0)]
-    both = combined([once, again])
+    both = combine_claims([once, again])
     assert [(claim.e, claim.stands) for claim in both] == [(48.0, True), (0.1, False)]
-    assert not any(claim.stands for claim in combined([once]))
+    assert not any(claim.stands for claim in combine_claims([once]))
 
 
 def test_nothing_known_yet_is_an_answer():

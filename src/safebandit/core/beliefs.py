@@ -45,7 +45,7 @@ from safebandit.core.arms import Numbers
 from safebandit.core.beta_tables import FIRST, LAST, POINTS, STEP, VALUES, density_at, look_up
 from safebandit.core.dispatch import compiled, inlined, rare
 
-# Answers of a smaller chance are not asked what they would mean.
+# Arms that are the best with a smaller chance are left out of the lessons.
 UNHEARD_OF = 1e-12
 # The widest step of the common grid.
 WIDEST = 0.6

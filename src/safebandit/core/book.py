@@ -30,11 +30,18 @@ UNIT = np.dtype(
         ("risk_event", "i8"),
     ]
 )
-# Whether it has begun, the time, that of the next arrival, how many units have arrived, and the first of them that has
-# no arm; how much is due, how many of those who decide gave the last unit that asked no arm, and nothing has been heard
-# since, and how many events there were; and what a trial came to: how many units did not get an arm when they arrived,
-# the days that they waited in all, how many were given up, and how many had an arm when first none was permissible, -1
-# if that never was.
+# How far a trial is, and what it has come to:
+#   begun        whether it has begun
+#   now, next    the time, and the time of the next arrival
+#   arrived      how many units have arrived
+#   first        the first of them that has no arm
+#   due          how many outcomes are due
+#   held         how many deciders gave the last unit that asked no arm, with nothing heard since
+#   events       how many events there were
+#   waited       how many units did not get an arm when they arrived
+#   waits        the days that they waited, in all
+#   given_up     how many units were given up
+#   held_after   how many units had an arm when first none was permissible; -1 if that never was
 CLOCK = np.dtype(
     [
         ("begun", "i8"),

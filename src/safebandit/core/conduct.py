@@ -50,13 +50,13 @@ class Conduct(NamedTuple):
     """What is fixed of how units are given arms.
 
     At most so many `units`, in cohorts of `cohort` units of one arm; with `waits`, a cohort begins when all is settled
-    of those before. The first cohort gets the arm `first` (-1: whom the policy says); before `burn_in` units, each gets
+    of those before. The first cohort gets the arm `first` (-1: by the policy); before `burn_in` units, each gets
     an arm that was given least often. With `steps` above 0 arms are in order: at most so many levels above the highest
     that was given, and an arm is given first when `known_below` risks are known of the one below. With `upwards` an
     arm that is not permissible excludes those above it. The data are looked at when so many units are settled as
-    `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known;
-    With `climb` above 0 an arm is given only if every arm below it that was given is safe with at least that chance;
-    `rewarded`, whether a unit has a reward at all; `lost_is_harm`, whether a risk that is never heard of counts as
+    `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known.
+    With `climb` above 0 an arm is given only if every arm below it that was given is safe with at least that chance.
+    `rewarded` says whether a unit has a reward at all; `lost_is_harm` whether a risk that is never heard of counts as
     harm. `control` is the arm that every unit is given while the trial is routed to it (-1: there is none).
     """
 

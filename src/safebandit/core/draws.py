@@ -1,4 +1,4 @@
-"""Of arms that are drawn for: the chance that each one's draw is the largest of all that may win, by integration.
+"""The chance that each arm has the largest draw of all arms that may win, by integration.
 
 The draw of arm k comes from Beta(a, b). With chance `passes` it stands as it is, else it is held down to at most `cap`.
 With chance `may_win` the arm has a part at all. All draws are independent. With G the chance of the Beta law to lie

@@ -93,7 +93,7 @@ def _lower(points: Points, coefficients: Numbers, confidence: float) -> float:
 
 
 def _ratios(points: Points, coefficients: Numbers) -> Numbers:
-    """C / e; an arm that cannot be drawn has no coefficient."""
+    """The ratio c / e; an arm that cannot be drawn has no coefficient."""
     ratio = np.zeros(coefficients.shape)
     np.divide(coefficients, points.chances, out=ratio, where=points.chances > 0.0)
     return ratio

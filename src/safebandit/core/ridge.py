@@ -141,7 +141,7 @@ def _solve_back(own: Any, first: int, d: int, right: int, to: int) -> None:
 
 @inlined
 def predicted(own: Any, first: int, d: int, features: Any, row: int) -> float:
-    """X' theta, the mean outcome of a unit by the coefficients."""
+    """The product x' theta: the mean outcome of a unit by the coefficients."""
     total = 0.0
     for i in range(d):
         total += at(features, row * d + i).value * number(own, _coefficients(first, d) + i)
@@ -150,7 +150,7 @@ def predicted(own: Any, first: int, d: int, features: Any, row: int) -> float:
 
 @inlined
 def predicted_by_draw(own: Any, first: int, d: int, features: Any, row: int) -> float:
-    """X' theta~, the mean outcome of a unit by the coefficients of the last draw."""
+    """The product x' theta~: the mean outcome of a unit by the coefficients of the last draw."""
     total = 0.0
     for i in range(d):
         total += at(features, row * d + i).value * number(own, _drawn(first, d) + i)

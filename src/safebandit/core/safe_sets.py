@@ -197,7 +197,9 @@ def asks_about(safe_set: SafeSet, j: int) -> bool:
 
 @inlined
 def write_means(safe_set: SafeSet, state: State, k: int, point: Numbers) -> tuple[int, int]:
-    """Write an arm's mean vector; of how many units it is known, and is known or awaited, as far as the set asks."""
+    """Write an arm's mean vector. Give back how many units are known, and how many are known or pending, of the
+    coordinates that the set asks about.
+    """
     known, coming = -1, -1
     for j in range(1 + state.risks):
         seen = quantity(state, k, j)

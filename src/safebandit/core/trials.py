@@ -8,8 +8,8 @@ A unit that gets no arm waits, in order of arrival, until something is heard. Wh
 before anyone is given an arm.
 
 Where a design has strata, each decides by a memory of its own, and the trial's own memory counts all units together: by
-that rules are measured. One that gives no arm keeps nobody else waiting. Where only the truth has strata, the trial
-itself decides for all of them.
+that rules are measured. A stratum that gives no arm does not hold up the others. Where only the truth has strata,
+the trial itself decides for all of them.
 """
 
 from __future__ import annotations
@@ -212,8 +212,8 @@ def _expect(conduct: Rules, timing: Timing, desk: Desk, unit: Any, number: int) 
 
 @piece
 def _hear(policy: Any, conduct: Rules, state: State, decider: State, desk: Desk, event: int, count: int) -> bool:
-    """Count what was due; what is never heard of a unit is then given up. Whether it is time to look. There are so many
-    who decide.
+    """Count what was due; what is never heard of a unit is then given up. Give back whether it is time to look. `count`
+    is the number of deciders.
     """
     clock, number, kind = desk.clock, event // KINDS, event % KINDS
     unit, values = at(desk.units, number), outcome_of(desk, state, number)

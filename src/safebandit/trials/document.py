@@ -70,7 +70,7 @@ def read_document(text: str) -> dict[str, Any]:
     if "concealed" in head:
         raise TrialError(
             f"the export conceals {', '.join(head['concealed'])}, as its trial was not closed: it cannot go on from "
-            "here; safebandit.trials.concealment.check_concealed checks what it can, or export it when it is closed"
+            "here; safebandit.check_concealed checks what it can, or export it when it is closed"
         )
     return head
 

@@ -46,8 +46,8 @@ class Holds:
         return self.held_at if self.waits_at is None else self.waits_at
 
     def at_for(self, context: Sequence[float], eligible: Mask, stratum: str) -> int | None:
-        """The event since which a unit gets no arm that asks with this context, where the policy goes by it, of this
-        stratum, where there are strata, and for these arms, where not for all.
+        """The event since which a unit with this context, these eligible arms and of this stratum gets no arm; each of
+        them counts only where the trial tells units apart by it.
         """
         if eligible is None and not context and not stratum:
             return self.at

@@ -28,8 +28,8 @@ def read_alpha(alpha: AnyAlpha, risks: int | None) -> tuple[float, ...]:
 def fitting_cap(delay: int, arms: int) -> int:
     """The smallest cap with which nobody need wait where so many more units arrive before a unit's risk is known.
 
-    That many units and the one itself are pending at a time, on all arms together; while nothing is known of the arms,
-    each may have an equal part of them.
+    `delay` + 1 units are pending at a time, on all arms together. While nothing is known of the arms, each may have an
+    equal part of them.
 
     >>> fitting_cap(0, 3), fitting_cap(20, 3)
     (1, 7)

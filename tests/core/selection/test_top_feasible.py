@@ -39,8 +39,6 @@ def test_its_words_name_all_feasible_arms():
     assert rule.why(0, seen, states.terms) == (
         '"arm 0" has the largest mean reward of the feasible arms, 0.5 of 10 units; feasible: "arm 0", "arm 2"'
     )
-    assert (
-        rule.why(NONE_SELECTED, seen, states.terms) == "of no arm that is left do the sample means lie in the safe set"
-    )
+    assert rule.why(NONE_SELECTED, seen, states.terms) == "no arm that is left has its sample means in the safe set"
     assert "lie in the safe set (risk1 + risk2 <= 0.5), and that of" in rule.says(states.terms)
     assert "(one <= 0.3, two <= 0.3)" in TopFeasible().says(states.terms)

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import safebandit as sb
+from safebandit import check_concealed
 from safebandit.errors import NotFoundError, TrialError
-from safebandit.trials.concealment import CONCEALED, check_concealed
+from safebandit.trials.concealment import CONCEALED
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record import export as exporting
 from safebandit.trials.record.export import KINDS, export

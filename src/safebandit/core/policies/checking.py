@@ -102,7 +102,7 @@ def read_delta(given: Any) -> float:
 
 
 def shared_among(index: Any, risks: int) -> Any:
-    """A safety index as each of so many risks is asked by it, with its part of what they share."""
+    """The safety index for one of so many risks: parameters that they share, such as delta, are divided by them."""
     rules = DESCRIPTIONS.get(type(index), Description())
     return index._replace(**{key: getattr(index, key) / risks for key in rules.shared})
 

@@ -146,7 +146,7 @@ def given_or_awaited(state: State, k: int) -> int:
 @rare
 def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
-    above its limit; of several risks, the one that is so most.
+    above its limit. With several risks, the excess of an arm is its largest.
     """
     if rule >= 0:
         return given_or_awaited(state, rule)

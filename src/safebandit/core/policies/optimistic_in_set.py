@@ -115,7 +115,9 @@ def _learned(policy: OptimisticInSet, state: State, k: int, j: int, value: float
 
 @piece
 def _write_gates(policy: OptimisticInSet, state: State, t: int) -> tuple[int, int, int]:
-    """Write the gate of every arm: how many are safe, how many of those may be given, and the one nearest to it."""
+    """Write every arm's gate. Give back how many arms are safe, how many of them may be given, and the arm nearest to
+    the safe set.
+    """
     clock, own, bounds = gate_round(t, state.risks), RISKS + state.risks, np.zeros(1 + state.risks)
     safe_arms, open_arms, nearest, least = 0, 0, WAIT, math.inf
     for k in range(state.size):

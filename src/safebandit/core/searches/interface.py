@@ -5,7 +5,7 @@ note is never kept: of each arm in the records `work`, of the trial in the recor
 A deterministic policy's search gives its definition's arm, bit for bit; a sampling policy's gives each arm with the
 same chance, by other random numbers.
 
-Of two searches no record may begin as the other's: Numba would take the longer one for the shorter.
+No search's record may begin with all the fields of another's: Numba would take the longer one for the shorter.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ def _target(rule: Any, design: Any) -> float:
 def _excludes(rule: Any, design: Any) -> str:
     return (
         f"An arm that is above {number(_target(rule, design))} with a chance of more than {number(rule.confidence)}, "
-        f"with {units(rule.least, 'known unit')} or more, is excluded with all above it; so is one that was dropped, "
-        f"and one without known units. If no arm is left, none is selected."
+        f"with {units(rule.least, 'known unit')} or more, is excluded with all above it. An arm that was dropped, "
+        f"or has no known units, is excluded alone. If no arm is left, none is selected."
     )
 
 

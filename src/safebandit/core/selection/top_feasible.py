@@ -55,7 +55,7 @@ class TopFeasible(NamedTuple):
 
     def why(self, arm: int, seen: Records, design: Any) -> str:
         if arm == NONE_SELECTED:
-            return "of no arm that is left do the sample means lie in the safe set"
+            return "no arm that is left has its sample means in the safe set"
         reward, named = seen[arm][REWARD], self.feasible(seen, design)
         return (
             f"{quoted(design.arms[arm])} has the largest mean reward of the feasible arms, "

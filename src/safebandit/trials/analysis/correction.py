@@ -11,9 +11,9 @@ SHRINKAGE units; the next are the corrected ones, shrunk likewise (a parametric 
 arm the bias is also that over the simulated trials that select it, too.
 
 The standard error is that of a binomial share, times the spread of (estimate - p) / (its standard error) in simulated
-trials if that is above 1, and holds their Monte-Carlo error. As many outcomes n as have that standard error give the
-interval, the middle of Beta(1 + n corrected, 1 + n (1 - corrected)), and the corrected mean itself: where there is no
-bias, that of the posterior. It is approximate; a confidence sequence needs no simulation and holds.
+trials if that is above 1, and holds their Monte-Carlo error. Let n be the number of outcomes that have that standard
+error. The interval is the central part of Beta(1 + n corrected, 1 + n (1 - corrected)), widened where need be to hold
+the corrected mean. It is approximate; a confidence sequence needs no simulation and holds.
 """
 
 from __future__ import annotations

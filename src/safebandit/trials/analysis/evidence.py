@@ -83,10 +83,14 @@ def judged(claims: Sequence[Claim], level: float) -> tuple[Claim, ...]:
     return tuple(replace(claim, stands=bool(each)) for claim, each in zip(claims, stand, strict=True))
 
 
-def combined(trials: Sequence[Sequence[Claim]], *, level: float = 0.05) -> tuple[Claim, ...]:
+def combine_claims(trials: Sequence[Sequence[Claim]], *, level: float = 0.05) -> tuple[Claim, ...]:
     """Claims of several trials about the same arms, of other units: their e-values multiply, and are judged anew.
 
     A trial may have been begun because of what those before it said; all trials that were begun must be there.
+
+    >>> first, second = ([Claim("drug", "risk", True, 0.2, e)] for e in (8.0, 6.0))
+    >>> [(claim.e, claim.stands) for claim in combine_claims([first, second])]
+    [(48.0, True)]
     """
     if not trials:
         raise TrialError("claims of at least one trial are combined, got none")

@@ -114,8 +114,8 @@ def _begin(policy: DoseTs, state: State) -> None:
 
 @compiled
 def learn_risks(state: State, chances: Numbers, means: Numbers, drawn: Numbers) -> None:
-    """The chance of each dose's risk to be above the target, its posterior mean, and a draw; of the last two none where
-    there is no place for them.
+    """Write of each dose the chance that its risk is above the target, its posterior mean, and a draw. `means` and
+    `drawn` may be empty: then they are not written.
     """
     own = state.numbers.own
     if own[LOGISTIC] == 1.0:

@@ -169,7 +169,7 @@ def choose(when_none: int, state: State) -> tuple[int, bool]:
 @rare
 def _least_risky(when_none: int, state: State) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
-    above its limit; of several risks, the one that is so most.
+    above its limit. With several risks, the excess of an arm is its largest.
     """
     if when_none >= 0:
         return given_or_awaited(state, when_none)
