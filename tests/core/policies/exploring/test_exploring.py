@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from safebandit.core.policies import Setup, policy_from_text, policy_to_text, prepare
-from safebandit.core.policies.interface import DONE
+from safebandit.core.policies.interface import DONE, WAIT
 from safebandit.errors import PolicyError
 
 from ... import driving
@@ -125,6 +125,28 @@ def test_nothing_is_refuted_or_certified_before_it_is_known():
     assert bench.decide(1) == (0, False)
     assert (bench.columns()[0] == 1).all()
     assert (own(bench, "certified") == 0).all()
+
+
+def test_a_dropped_arm_keeps_no_phase_from_ending():
+    bench = driving.Bench("md-sar:units=40", 3, LIMITS)
+    given = [0] * 3
+    for _ in range(60):
+        k, _ = bench.decide(sum(given) + 1)
+        if k < 0:
+            break
+        given[k] += 1
+        if k == 2:
+            bench.seen["pending"][2] += 1
+        else:
+            bench.learn(k, 1.0, 0.0, 0.0)
+    # Nothing is heard of the last arm, for which the first phase waits until it is dropped.
+    assert k == WAIT
+    bench.arms["dropped"][2] = 1
+    while (k := bench.decide(sum(given) + 1)[0]) >= 0:
+        given[k] += 1
+        bench.learn(k, 1.0, 0.0, 0.0)
+    assert k == DONE
+    assert own(bench, "settled")[2] == 0
 
 
 @pytest.mark.parametrize(

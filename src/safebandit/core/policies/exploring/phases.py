@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import INDEX, RISKS, Counts, Sizes, State, at, write, written
-from safebandit.core.dispatch import rare
+from safebandit.core.dispatch import piece, rare
 from safebandit.core.naming import read_number
 from safebandit.core.policies.exploring.looking import DISTANCE, LOOKED, needs_of, set_of, write_looks
 from safebandit.core.policies.interface import DONE, WAIT, Setup, decide, learned, sizes
@@ -23,6 +23,8 @@ from safebandit.errors import PolicyError
 
 # Where the numbers that it keeps are: the phase, from 0, and then of every arm whether it is settled.
 PHASE, SETTLED = 0, 1
+# In the place of an arm that is settled next: not enough is known yet, or no arm is left.
+UNKNOWN, NONE_LEFT = -1, -2
 
 
 class MdSar(NamedTuple):
@@ -84,11 +86,19 @@ def _sizes(policy: MdSar, arms: int, risks: int) -> Sizes:
 
 @learned.register(MdSar)
 def _learned(policy: MdSar, state: State, k: int, j: int, value: float, bit: int) -> None:
-    """End every phase of which all is known now."""
+    _end_phases(policy, state)
+
+
+@piece
+def _end_phases(policy: Any, state: State) -> None:
+    """End every phase of which all is known now, and the last one where no arm is left to settle."""
     own, point = state.numbers.own, np.empty(1 + state.risks)
     while own[PHASE] < policy.ends.shape[0]:
         surest = _surest(policy.safe_set, state, policy.ends[int(own[PHASE])], point)
-        if surest < 0:
+        if surest == UNKNOWN:
+            break
+        if surest == NONE_LEFT:
+            own[PHASE] = policy.ends.shape[0]
             break
         own[SETTLED + surest] = 1.0
         own[PHASE] += 1.0
@@ -96,13 +106,15 @@ def _learned(policy: MdSar, state: State, k: int, j: int, value: float, bit: int
 
 @rare
 def _surest(safe_set: SafeSet, state: State, units: int, point: Any) -> int:
-    """The arm furthest from the boundary of those not settled; -1 while one of them has fewer known units."""
-    surest, furthest = -1, -1.0
+    """The arm furthest from the boundary of those neither settled nor dropped; UNKNOWN while one of them has fewer
+    known units, NONE_LEFT where there is none.
+    """
+    surest, furthest = NONE_LEFT, -1.0
     for k in range(state.size):
-        if state.numbers.own[SETTLED + k] == 0.0:
+        if state.numbers.own[SETTLED + k] == 0.0 and not at(state.arms, k).dropped:
             known, _ = write_means(safe_set, state, k, point)
             if known < units:
-                return -1
+                return UNKNOWN
             away = abs(signed_distance(safe_set, point))
             if away > furthest:
                 surest, furthest = k, away
@@ -112,6 +124,8 @@ def _surest(safe_set: SafeSet, state: State, units: int, point: Any) -> int:
 @decide.register(MdSar)
 def _decide(policy: MdSar, state: State, t: int) -> tuple[int, bool]:
     write_looks(policy.safe_set, state)
+    # A rule may have dropped the one arm that a phase waited for, with no outcome since.
+    _end_phases(policy, state)
     own, column = state.numbers.own, RISKS + state.risks
     phase, fewest, best = int(own[PHASE]), math.inf, WAIT
     for k in range(state.size):
