@@ -11,9 +11,9 @@ none. Then, for arm k:
 
 All are integrals over one variable of products of the laws of single arms, and no draw is needed. A law is a table on
 an even grid of logits as wide as the posterior (see `arm_beliefs`, which has the priors too); all laws meet on a common
-grid that steps as finely as the narrowest posterior there. On logits Beta densities fade on both sides, so that the
-trapezoid rule is nearly exact. Logs of trials hold what came out, to the last bit, and are verified by it: the order of
-operations is part of the formulas.
+grid that steps as finely as the narrowest posterior there (see `belief_grid`). On logits Beta densities fade on both
+sides, so that the trapezoid rule is nearly exact. Logs of trials hold what came out, to the last bit, and are verified
+by it: the order of operations is part of the formulas.
 
 Measured against finer integrals on 60 random states of up to 10^6 plays beside none: chances to be best are right to
 1e-4, lessons to 0.2 % (of the largest, where they are below a thousandth of it), costs to 0.6 % with one risk and to
@@ -22,7 +22,6 @@ Measured against finer integrals on 60 random states of up to 10^6 plays beside 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -42,23 +41,32 @@ from safebandit.core.arm_beliefs import (
     row_size,
 )
 from safebandit.core.arms import Numbers
-from safebandit.core.beta_tables import FIRST, LAST, POINTS, STEP, VALUES, density_at, look_up
+from safebandit.core.belief_grid import (
+    AHEAD,
+    AHEAD_BEND,
+    AHEAD_RATE,
+    BELOW,
+    CUBIC,
+    DENSITY,
+    HALF,
+    LIFT,
+    LINE,
+    LOGIT,
+    OTHERS,
+    SLOPE,
+    SQUARE,
+    VALUE,
+    WAY,
+    Grid,
+    common_grid,
+    leave_out,
+    meet_laws,
+)
+from safebandit.core.beta_tables import POINTS, VALUES, density_at
 from safebandit.core.dispatch import compiled, inlined, rare
 
 # Arms that are the best with a smaller chance are left out of the lessons.
 UNHEARD_OF = 1e-12
-# The widest step of the common grid.
-WIDEST = 0.6
-# The lines of `Grid.lines`. Of all arms: logits, their values, the way to the next value, the weights of a place and of
-# a slope there in an integral by the trapezoid rule, the product of F and the slope of its logarithm.
-LOGIT, VALUE, WAY, HALF, LIFT, EVERYONE, RATE = 0, 1, 2, 3, 4, 5, 6
-# Of all arms but one: the product of F and its slope, P(M > x) on logits and its slope, and E(M - x)_+, with the
-# coefficients of its curve to the next place, in ways.
-OTHERS, SLOPE, AHEAD_RATE, AHEAD_BEND, AHEAD, LINE, SQUARE, CUBIC = 7, 8, 9, 10, 11, 12, 13, 14
-LINES = 15
-# The lines of `Grid.own`, by arm: the chance to lie below, the density, 1 / F, and the slope of log F.
-BELOW, DENSITY, INVERSE, OWN_RATE = 0, 1, 2, 3
-OWN_LINES = 4
 
 
 class Beliefs(NamedTuple):
@@ -68,19 +76,6 @@ class Beliefs(NamedTuple):
     best: Numbers
     cost: Numbers
     lesson: Numbers
-
-
-class Grid(NamedTuple):
-    """The places where all laws meet: what is there of all arms together and of each (see the names of lines above),
-    and by place (rows) the means of all arms given F, one arm after the other; the slope of a mean is its rate, that of
-    log F, times its turn.
-    """
-
-    lines: Numbers
-    own: Numbers
-    means: Numbers
-    rates: Numbers
-    turns: Numbers
 
 
 @compiled
@@ -99,20 +94,20 @@ def weigh(rewards: Numbers, risks: Numbers, limits: Numbers, odds: float) -> Bel
 def weigh_rows(rows: Numbers, risks: int) -> Beliefs:
     """What is believed of every arm, by what is noted of each (see `arm_beliefs`)."""
     arms, quantities, none, asked = rows.shape[0], 1 + risks, 1.0, 0.0
-    grid = _meet(rows, _common_grid(rows), risks)
+    grid = meet_laws(rows, common_grid(rows), risks)
     beliefs = Beliefs(np.empty(arms), np.empty(arms), np.empty(arms), np.zeros(arms))
     given, moves = np.empty(arms * quantities), np.zeros(arms * quantities)
     for k in range(arms):
         safe = rows[k, SAFE]
         none *= 1.0 - safe
-        _leave_out(k, grid)
+        leave_out(k, grid)
         best = _condition(k, rows, grid, given)
-        asked += _add_answer(best, given, rows, moves, beliefs.lesson)
+        asked += _add_information(best, given, rows, moves, beliefs.lesson)
         spent = safe * _direct_cost(k, grid) + _cost_of_excess(rows[k], grid)
         # Rounding may leave a cost of nothing a little below 0; NaN stays.
         beliefs.safe[k], beliefs.best[k], beliefs.cost[k] = safe, best, 0.0 if spent < 0.0 else spent
     _condition_on_none(rows, given)
-    asked += _add_answer(none, given, rows, moves, beliefs.lesson)
+    asked += _add_information(none, given, rows, moves, beliefs.lesson)
     for k in range(arms):
         lesson = beliefs.lesson[k] / asked
         for column in range(k * quantities, (k + 1) * quantities):
@@ -120,95 +115,6 @@ def weigh_rows(rows: Numbers, risks: int) -> Beliefs:
             lesson -= (moves[column] / asked) ** 2
         beliefs.lesson[k] = 0.0 if lesson < 0.0 else lesson
     return beliefs
-
-
-@rare
-def _common_grid(rows: Numbers) -> Numbers:
-    """Logits from the least to the greatest of all tables, each step as fine as the finest table there."""
-    logit, last, size = math.inf, -math.inf, 0
-    for k in range(rows.shape[0]):
-        logit = min(logit, rows[k, FIRST])
-        last = max(last, rows[k, FIRST] + (POINTS - 1) * rows[k, STEP])
-    places = np.empty(rows.shape[0] * (POINTS + 1) + int((last - logit) / WIDEST) + 2)
-    while logit < math.inf:
-        places[size] = logit
-        size += 1
-        after = math.inf
-        for k in range(rows.shape[0]):
-            first, step = rows[k, FIRST], rows[k, STEP]
-            if first > logit:
-                after = min(after, first)
-            elif logit < first + LAST * step:
-                after = min(after, logit + min(step, WIDEST))
-        logit = after
-    return places[:size]
-
-
-@rare
-def _meet(rows: Numbers, logit: Numbers, risks: int) -> Grid:
-    """The grid with what is there of all arms. Loops are apart, so that a processor takes several places at once."""
-    size, arms, quantities = logit.size, rows.shape[0], 1 + risks
-    lines, own = np.empty((LINES, size)), np.empty((OWN_LINES, arms, size))
-    shape = (size, arms * quantities)
-    means, rates, turns = np.empty(shape), np.empty(shape), np.empty(shape)
-    for i in range(size):
-        x = 1.0 / (1.0 + math.exp(-logit[i]))
-        left = logit[i] - logit[i - 1] if i > 0 else 0.0
-        right = logit[i + 1] - logit[i] if i < size - 1 else 0.0
-        lines[LOGIT, i], lines[VALUE, i] = logit[i], x
-        # Where steps differ, slopes correct the trapezoid rule.
-        lines[HALF, i], lines[LIFT, i] = 0.5 * (left + right), (right * right - left * left) / 12.0
-        lines[EVERYONE, i], lines[RATE, i] = 1.0, 0.0
-    for i in range(size - 1):
-        lines[WAY, i] = lines[VALUE, i + 1] - lines[VALUE, i]
-    for k in range(arms):
-        row, column, safe = rows[k], k * quantities, rows[k, SAFE]
-        for i in range(size):
-            own[BELOW, k, i], own[DENSITY, k, i] = look_up(row, logit[i])
-        for i in range(size):
-            not_better = max(1.0 - safe * (1.0 - own[BELOW, k, i]), LEAST)
-            inverse = 1.0 / not_better
-            rate = safe * own[DENSITY, k, i] * inverse
-            own[INVERSE, k, i], own[OWN_RATE, k, i] = inverse, rate
-            lines[EVERYONE, i] *= not_better
-            lines[RATE, i] += rate
-        for i in range(size):
-            rate = own[OWN_RATE, k, i]
-            # E[X ; X <= x] of X ~ Beta is mean * P(X <= x) less the density on logits over a + b. A mean turns to what
-            # an arm is that is just not better.
-            mean = row[MEANS] - rate / row[N]
-            means[i, column], rates[i, column], turns[i, column] = mean, rate, lines[VALUE, i] - mean
-            for j in range(1, quantities):
-                if_safe = row[MEANS + risks + j]
-                mean = (row[MEANS + j] - if_safe + own[BELOW, k, i] * if_safe) * own[INVERSE, k, i]
-                means[i, column + j], rates[i, column + j] = mean, rate
-                turns[i, column + j] = if_safe / max(safe, LEAST) - mean
-    return Grid(lines, own, means, rates, turns)
-
-
-@rare
-def _leave_out(k: int, grid: Grid) -> None:
-    """Write the lines of all arms but arm k."""
-    lines, own, last = grid.lines, grid.own, grid.lines.shape[1] - 1
-    for i in range(last + 1):
-        x = lines[VALUE, i]
-        others, width = lines[EVERYONE, i] * own[INVERSE, k, i], x * (1.0 - x)
-        slope = others * (lines[RATE, i] - own[OWN_RATE, k, i])
-        rate = (1.0 - others) * width
-        lines[OTHERS, i], lines[SLOPE, i], lines[AHEAD_RATE, i] = others, slope, rate
-        lines[AHEAD_BEND, i] = rate * (1.0 - 2.0 * x) - slope * width
-    # E(M - x)_+ is the integral of P(M > z) over z above x: trapezoids with their correction by slopes.
-    lines[AHEAD, last] = 0.0
-    for i in range(last - 1, -1, -1):
-        step = lines[LOGIT, i + 1] - lines[LOGIT, i]
-        bend = step * step / 12.0 * (lines[AHEAD_BEND, i] - lines[AHEAD_BEND, i + 1])
-        lines[AHEAD, i] = lines[AHEAD, i + 1] + 0.5 * step * (lines[AHEAD_RATE, i] + lines[AHEAD_RATE, i + 1]) + bend
-    # Between places it is the cubic that has its values and slopes at both.
-    for i in range(last):
-        left, right = (lines[OTHERS, i] - 1.0) * lines[WAY, i], (lines[OTHERS, i + 1] - 1.0) * lines[WAY, i]
-        rise = lines[AHEAD, i + 1] - lines[AHEAD, i]
-        lines[LINE, i], lines[SQUARE, i] = left, 3.0 * rise - 2.0 * left - right
-        lines[CUBIC, i] = left + right - 2.0 * rise
 
 
 @rare
@@ -253,10 +159,9 @@ def _condition_on_none(rows: Numbers, given: Numbers) -> None:
 
 
 @rare
-def _add_answer(chance: float, given: Numbers, rows: Numbers, moves: Numbers, squares: Numbers) -> float:
-    """Add an answer to who is best, by its chance: how far it moves every mean from what is expected now.
-
-    The chance is returned, or 0 where the answer is not asked what it would mean.
+def _add_information(chance: float, given: Numbers, rows: Numbers, moves: Numbers, squares: Numbers) -> float:
+    """Add what it teaches that a certain arm, or none, is the best, which has this chance: how far that moves every
+    mean from what is expected now. Give back the chance, or 0 where it is too small to be asked about.
     """
     if chance < UNHEARD_OF:
         return 0.0
@@ -271,7 +176,7 @@ def _add_answer(chance: float, given: Numbers, rows: Numbers, moves: Numbers, sq
 
 @rare
 def _direct_cost(k: int, grid: Grid) -> float:
-    """E(M - reward)_+ of arm k: the integral of P(M > x) P(reward <= x), by trapezoids as in `_leave_out`."""
+    """E(M - reward)_+ of arm k: the integral of P(M > x) P(reward <= x), by trapezoids as in `leave_out`."""
     lines, own, total, after, slope_after = grid.lines, grid.own, 0.0, 0.0, 0.0
     for i in range(lines.shape[1] - 1, -1, -1):
         below, rate = own[BELOW, k, i], lines[AHEAD_RATE, i]
