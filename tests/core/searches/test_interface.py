@@ -17,7 +17,8 @@ from safebandit.core.streams import STATE
 from .. import driving
 
 RECORDS = {
-    **{f"{kind.__name__}.{field}": dtype for kind, notes in NOTES.items() for field, dtype in notes._asdict().items()},
+    **{f"{kind.__name__}.work": notes.work for kind, notes in NOTES.items()},
+    **{f"{kind.__name__}.notes": notes.notes for kind, notes in NOTES.items()},
     "arm": ARM, "quantity": QUANTITY, "own": OWN, "cell": CELL, "stream": STATE,
 }  # fmt: skip
 
