@@ -49,7 +49,8 @@ class ByLeastCost(NamedTuple):
 
 
 NOTES[ByLeastCost] = Notes(
-    np.dtype([("cost", "f8"), *ARM_FIELDS]),
+    # Of each arm: the next one of the same cost where several tie.
+    np.dtype([("next", "i8"), *ARM_FIELDS]),
     # The round up to which all lines hold; the largest mean of an open arm, whose it is, and a number that no other
     # mean exceeds; a number that no line exceeds while the largest mean is at least `lowest`, but for those of the arm
     # played last and of its rival, which may be itself (infinity: none is known); and a line over the plays of the arm
@@ -169,36 +170,25 @@ def _draw_line(state: State, work: Any, k: int, m: float, forgiven: float) -> No
 @rare
 def _compare(state: State, work: Any, m: float, forgiven: float, later: float, floor: float) -> int:
     """The open arm of least cost, ties at random, among those whose lines reach `floor`, as that of the least does."""
-    before, same, winner, top, ties = 0, np.nan, -1, -np.inf, 0
+    before, same, winner, latest, top, ties = 0, np.nan, -1, -1, -np.inf, 0
     k = next_reaching(work, state.size, ZERO, floor, m)
     while k < state.size:
-        arm = at(work, k)
-        if arm.open:
+        if at(work, k).open:
             # At first many arms have seen the same, and have the same cost.
             if not (same == same and saw_the_same(quantity(state, k, REWARD), quantity(state, before, REWARD))):  # noqa: PLR0124
                 same = -imed_cost(quantity(state, k, REWARD), m, forgiven)
-            before, arm.cost = k, same
-            if same > top:
-                winner, top, ties = k, same, 1
+            before = k
+            if same > top or (ties == 0 and same == top):
+                winner, latest, top, ties = k, k, same, 1
             elif same == top:
-                ties += 1
+                at(work, latest).next = k
+                latest, ties = k, ties + 1
             if not height(work, state.size, k, m) < same + MARGIN:
                 _draw_line(state, work, k, m, later)
         k = next_reaching(work, state.size, k + 1, floor, m)
-    return winner if ties <= 1 else _tied(state, work, m, floor, top, int(uniform(state.stream) * ties))
-
-
-@inlined
-def _tied(state: State, work: Any, m: float, floor: float, top: float, place: int) -> int:
-    """The arm in a certain place among open arms whose lines reach `floor` and whose cost is `top`."""
-    k = next_reaching(work, state.size, ZERO, floor, m)
-    while k < state.size:
-        if at(work, k).open and at(work, k).cost == top:
-            if place == 0:
-                return k
-            place -= 1
-        k = next_reaching(work, state.size, k + 1, floor, m)
-    return -1
+    for _ in range(int(uniform(state.stream) * ties) if ties > 1 else 0):
+        winner = at(work, winner).next
+    return winner
 
 
 @inlined

@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from safebandit.core.arms import REWARD, Seen, State, at, cells_after, quantity
-from safebandit.core.dispatch import inlined, piece, rare, substituted
+from safebandit.core.dispatch import inlined, piece, rare
 from safebandit.core.indices.interface import upper, width
 from safebandit.core.policies.choice import play_when_none
 from safebandit.core.searches.bounds import clock, exceeds, line, near
@@ -48,8 +48,8 @@ class ByLines(NamedTuple):
 
 
 NOTES[ByLines] = Notes(
-    # Where the line of an arm touched its index.
-    np.dtype([("touched", "f8"), *ARM_FIELDS]),
+    # Of each arm: where its line touched the index, and the next arm of the same index where several tie.
+    np.dtype([("touched", "f8"), ("next", "i8"), *ARM_FIELDS]),
     # The round up to which all lines hold; a number that no line but that of the arm played last exceeds up to a round,
     # `below_until`, and the clock of the round in which that was found.
     np.dtype([*TRIAL_FIELDS, ("until", "i8"), ("bar", "f8"), ("below_until", "i8"), ("clock", "f8")]),
@@ -89,7 +89,7 @@ def find_by_lines(search: ByLines, policy: Any, state: State, work: Any, notes: 
     return winner, none
 
 
-@substituted
+@inlined
 def forget_if_changed(work: Any, size: int, k: int) -> None:
     """Of an arm that learnt, or whose gate did, the line is not known; with a closed gate there is none."""
     if at(work, k).changed:
@@ -97,7 +97,7 @@ def forget_if_changed(work: Any, size: int, k: int) -> None:
         keep_line(work, size, k, np.inf if at(work, k).open else -np.inf, 0.0)
 
 
-@substituted
+@inlined
 def keep_line(work: Any, size: int, k: int, reach: float, slope: float) -> None:
     """Note the line of arm k."""
     at(cells_after(work, size), k).value = reach
@@ -145,7 +145,7 @@ def _standing(notes: Any, winner: int, rest: float, later: int) -> int:
     return winner
 
 
-@substituted
+@inlined
 def height(work: Any, size: int, k: int, x: float) -> float:
     """How high the line of arm k is at x."""
     return at(cells_after(work, size), k).value + at(cells_after(work, size), size + k).value * x
@@ -195,7 +195,7 @@ def next_reaching(work: Any, size: int, k: int, floor: float, x: float) -> int:
     return k
 
 
-@substituted
+@inlined
 def with_arm(ahead: Ahead, k: int, reach: float) -> Ahead:
     """Who is ahead once arm k has come, too."""
     if reach > ahead.reach or (ahead.arm < 0 and reach == ahead.reach):
@@ -236,7 +236,7 @@ def _set_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int) -
     notes.until = min(notes.until, until)
 
 
-@substituted
+@inlined
 def saw_the_same(one: Seen, other: Seen) -> bool:
     """Whether two arms with at most one own number have the same index."""
     return one.plays == other.plays and one.total == other.total and one.own[0] == other.own[0]
@@ -245,7 +245,7 @@ def saw_the_same(one: Seen, other: Seen) -> bool:
 @rare
 def _compare(index: Any, state: State, work: Any, notes: Any, t: int, x: float, floor: float) -> int:
     """The arm of the largest index, ties at random, among open arms whose lines reach `floor`, as the largest does."""
-    before, same, winner, top, ties = 0, np.nan, -1, -np.inf, 0
+    before, same, winner, latest, top, ties = 0, np.nan, -1, -1, -np.inf, 0
     k = next_reaching(work, state.size, ZERO, floor, x)
     while k < state.size:
         arm = at(work, k)
@@ -258,24 +258,14 @@ def _compare(index: Any, state: State, work: Any, notes: Any, t: int, x: float, 
             ):
                 same = upper(index, quantity(state, k, REWARD), t, state.stream)
             before, arm.touched = k, same
-            if same > top:
-                winner, top, ties = k, same, 1
+            if same > top or (ties == 0 and same == top):
+                winner, latest, top, ties = k, k, same, 1
             elif same == top:
-                ties += 1
+                at(work, latest).next = k
+                latest, ties = k, ties + 1
             if not height(work, state.size, k, x) < same + LOOSE:
                 _set_line(index, state, work, notes, k, t)
         k = next_reaching(work, state.size, k + 1, floor, x)
-    return winner if ties <= 1 else _tied(state, work, x, floor, top, int(uniform(state.stream) * ties))
-
-
-@inlined
-def _tied(state: State, work: Any, x: float, floor: float, top: float, place: int) -> int:
-    """The arm in a certain place among open arms whose lines reach `floor` and whose index is `top`."""
-    k = next_reaching(work, state.size, ZERO, floor, x)
-    while k < state.size:
-        if at(work, k).open and at(work, k).touched == top:
-            if place == 0:
-                return k
-            place -= 1
-        k = next_reaching(work, state.size, k + 1, floor, x)
-    return -1
+    for _ in range(int(uniform(state.stream) * ties) if ties > 1 else 0):
+        winner = at(work, winner).next
+    return winner
