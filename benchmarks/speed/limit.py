@@ -43,7 +43,7 @@ def played_arms(instance: Instance, policy: str, *, horizon: int) -> Counts:
     memory = memory_for(ready, random.keys[None], random.policy, instance.limits)
     out = empty_trials(1, rounds, count, len(instance.limits))
     costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
-    work, notes = (np.zeros(shape, kind) for shape, kind in zip(((1, count), 1), notes_of(search), strict=True))
+    work, notes = notes_of(search).room(1, count)
     player = player_for(ready)
     kernels_for(player, instance.law).play_trials(
         player, search, instance.law, costs, np.arange(1, rounds + 1), memory, work, notes, random.arms[None], out,

@@ -188,8 +188,8 @@ class Search(Bench):
     def __init__(self, policy, count, alpha=0.3, **options):
         super().__init__(policy, count, alpha, **options)
         self.search = search_for(self.policy)
-        types = notes_of(self.search)
-        self.work, self.notes = np.zeros((1, count), types.work), np.zeros(1, types.notes)
+        work, self.notes = notes_of(self.search).room(1, count)
+        self.work = work[:, :count]
         # How many words of the stream each find took; more than 31 are as 31.
         self.words = np.zeros(32, np.int64)
 
@@ -268,12 +268,11 @@ def simulated(policy, instance, horizon, seed, trial=0, *, before=None, costs=No
     outcomes[0] = random.arms
     if before is not None:
         before(memory)
-    types = notes_of(search)
-    notes = np.zeros(1, types.notes)
+    work, notes = notes_of(search).room(1, count)
     player = player_for(policy)
     kernels_for(player, instance.law).play_trials(
         player, search, instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
-        times, memory, np.zeros((1, count), types.work), notes, outcomes, out, np.zeros(1, np.int64),
+        times, memory, work, notes, outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
     return Simulated(np.diff(out.regret[0], prepend=0.0).astype(int) - 1, memory, out, notes)
 

@@ -43,7 +43,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import from_dtype, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -212,6 +212,19 @@ def _record_after(typing_context: Any, first: Any, k: Any) -> Any:
 
 # The record `k` places after `first` in their array: at(first, k).
 at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_after))
+
+
+def _cells_after(typing_context: Any, first: Any, k: Any) -> Any:
+    element = ir.ArrayType(ir.IntType(8), first.size)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.gep(args[0], [args[1]], source_etype=element)
+
+    return from_dtype(CELL)(first, types.intp), generate
+
+
+# The plain numbers that lie behind `k` records: the first of them, a record of type CELL.
+cells_after: Callable[[Any, int], Any] = cast(Any, intrinsic(_cells_after))
 
 
 def _field(builder: Any, state: Any, kind: Any, name: str) -> Any:

@@ -97,6 +97,7 @@ def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:
         return p
     if p <= 0.0:
         return -math.expm1(-budget)
+    step = 0.0
     if p < start < 1.0:
         step = (divergence(p, start) - budget) * start * (1.0 - start) / (start - p)
         if abs(step) <= close * (start - p) and abs(step) <= close * (1.0 - start):
@@ -119,7 +120,10 @@ def kl_upper_from(p: float, budget: float, start: float, close: float) -> float:
         if q <= p:
             return p
         before = q
-        q -= (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
+        # The step from the start is known already.
+        if i > 0 or q != start:
+            step = (divergence(p, q) - budget) * q * (1.0 - q) / (q - p)
+        q -= step
         if i == 0 and q > highest:
             q = highest
         # The error after a step is about its square over the distance to p or 1.

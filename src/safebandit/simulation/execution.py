@@ -342,8 +342,8 @@ def _room(job: Job, trials: range) -> _Room:
         streams[i], outcomes[i], keys[i] = random.policy[0], random.arms, random.keys[:count]
     memory = memory_for(job.policy, keys, streams, job.limits, job.features)
     out = empty_trials(n, len(job.checkpoints), count, len(job.limits))
-    kinds = notes_of(search_for(job.policy))
-    return _Room(memory, np.zeros((n, count), kinds.work), np.zeros(n, kinds.notes), outcomes, out)
+    work, notes = notes_of(search_for(job.policy)).room(n, count)
+    return _Room(memory, work, notes, outcomes, out)
 
 
 def _play(job: Job, room: _Room) -> None:

@@ -17,7 +17,8 @@ from safebandit.core.streams import STATE
 from .. import driving
 
 RECORDS = {
-    **{f"{kind.__name__}.{field}": dtype for kind, notes in NOTES.items() for field, dtype in notes._asdict().items()},
+    **{f"{kind.__name__}.work": notes.work for kind, notes in NOTES.items()},
+    **{f"{kind.__name__}.notes": notes.notes for kind, notes in NOTES.items()},
     "arm": ARM, "quantity": QUANTITY, "own": OWN, "cell": CELL, "stream": STATE,
 }  # fmt: skip
 
@@ -43,7 +44,7 @@ def test_the_check_would_notice_a_record_that_begins_as_another():
     ("text", "name"),
     [
         ("docb", "ByLines"), ("bayes-upper+bayes-lower", "ByLines"), ("safe-imed", "ByLeastCost"), ("tsbu", "ByBar"),
-        ("joint-ts", "ByTestedBar"), ("joint-dirichlet", "ByTestedBar"), ("bwcr", "FromLastRound"),
+        ("joint-ts", "ByTestedBar"), ("joint-dirichlet", "ByTestedBar"), ("bwcr", "ByCurves"),
         ("naive-ts", "ByDefinition"), ("thompson+bayes-lower:reward.prior_a=2", "ByDefinition"),
         ("kl-upper+sampled-risk", "ByDefinition"),
         ("point-ts", "ByDefinition"), ("thompson+betting-gate", "ByBar"), ("kl-upper+mixture-gate", "ByLines"),

@@ -1,10 +1,17 @@
-"""Mixtures from the indices of the round before: the simulator by them, held to the definition."""
+"""Mixtures by indices on curves: the curves held to the indices, and the simulator by them to the definition."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from safebandit import Instance
+from safebandit.core.indices import KLLower, KLUpper, KLUpperRisk, Level, lower, upper
+from safebandit.core.searches.bounds import clock
+from safebandit.core.searches.mixtures import CURVE, on_curve
 
 from .. import driving
 
@@ -24,9 +31,27 @@ UNTIED = {
 }
 
 
+@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize("kind", [KLUpper, KLLower, KLUpperRisk])
+@given(
+    plays=st.one_of(st.integers(0, 30), st.integers(0, 10**6)),
+    share=st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0)),
+    t=st.one_of(st.integers(1, 20), st.integers(1, 10**9)),
+    steps=st.lists(st.floats(0.0, 0.1), min_size=1, max_size=12),
+)
+def test_an_index_stays_on_its_curve(kind, level, plays, share, t, steps):
+    index, seen = kind(level), SimpleNamespace(plays=plays, mean=share, pending=0)
+    curve = SimpleNamespace(**dict.fromkeys(CURVE.names, 0.0))
+    for step in [0.0, *steps]:
+        t += int(step * step * t)
+        exact = upper(index, seen, t, None) if kind is KLUpper else lower(index, seen, t, 0.3, None)
+        found = on_curve.py_func(index, curve, seen, t, clock(index, t), None)
+        assert found == pytest.approx(exact, abs=2e-10)
+
+
 @pytest.mark.parametrize("name", UNTIED)
 @pytest.mark.parametrize("text", ["bwcr", "bwcr:level=theory", "pess:safe_risk=0.05"])
-def test_indices_from_nearby_give_the_mixtures_of_the_definition(text, name):
+def test_indices_on_curves_give_the_mixtures_of_the_definition(text, name):
     driving.assert_lockstep(text, UNTIED[name])
 
 

@@ -8,14 +8,14 @@ from safebandit.core.called import called
 from safebandit.core.indices.imed import IMED
 from safebandit.core.indices.interface import steady
 from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
-from safebandit.core.indices.kl import KLLower, KLUpperRisk
+from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk
 from safebandit.core.indices.sampling import Thompson
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.mixture import PolicyMixture
 from safebandit.core.searches.interface import NOTES, ByDefinition, Notes
 from safebandit.core.searches.least_cost import ByLeastCost
 from safebandit.core.searches.lines import ByLines
-from safebandit.core.searches.mixtures import FromLastRound
+from safebandit.core.searches.mixtures import ByCurves
 from safebandit.core.searches.tested import ByTestedBar
 from safebandit.core.searches.thompson import ByBar
 
@@ -32,8 +32,8 @@ _OF_REWARD_INDEX: dict[type, Any] = {
 
 def search_for(policy: Any) -> Any:
     """The search for a prepared policy; `ByDefinition` where there is none."""
-    if type(policy) is PolicyMixture and type(policy.risk) in (KLLower, KLUpperRisk):
-        return FromLastRound()
+    if type(policy) is PolicyMixture and type(policy.reward) is KLUpper and type(policy.risk) in (KLLower, KLUpperRisk):
+        return ByCurves()
     if type(policy) is not DoublyOptimistic or not steady(policy.safety):
         return ByDefinition()
     if type(policy.reward) is Thompson and policy.reward != Thompson():

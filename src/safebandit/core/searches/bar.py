@@ -106,8 +106,32 @@ def draw_below(state: State, k: int, bar: float) -> float:
     return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
 
 
+@rare
+def largest_above(state: State, work: Any, notes: Any, first: int) -> int:
+    """The arm of the largest draw in a chain of arms that exceed the bar."""
+    winner, x, k = -1, -math.inf, first
+    while k >= 0:
+        drawn = draw_above(state, k, notes.bar)
+        if drawn > x:
+            winner, x = k, drawn
+        k = at(work, k).next
+    return winner
+
+
+@rare
+def largest_below(state: State, work: Any, notes: Any) -> int:
+    """The open arm of the largest draw where none exceeds the bar."""
+    winner, x = -1, -math.inf
+    for k in range(state.size):
+        if at(work, k).open:
+            drawn = draw_below(state, k, notes.bar)
+            if drawn > x:
+                winner, x = k, drawn
+    return winner
+
+
 @piece
-def arms_above_bar(index: Any, state: State, work: Any, notes: Any) -> tuple[int, int, float]:
+def arms_above_bar(state: State, work: Any, notes: Any) -> tuple[int, int, float]:
     """The first arm whose draw exceeds the bar and counts, how many there are, and the chance that all others do not.
 
     `next` leads from one arm to the next, -1 ends.
@@ -124,8 +148,6 @@ def arms_above_bar(index: Any, state: State, work: Any, notes: Any) -> tuple[int
         none, before = 1.0, count
         for k in range(begins, min(begins + BLOCK, state.size)):
             arm = at(work, k)
-            if arm.above == np.inf:
-                arm.above = chance_above(index, arm, quantity(state, k, REWARD), notes.bar)
             if arm.above > 0.0:
                 others = none
                 none *= 1.0 - arm.above
@@ -149,10 +171,26 @@ def arms_above_bar(index: Any, state: State, work: Any, notes: Any) -> tuple[int
 
 
 @piece
-def keep_bar(index: Any, state: State, work: Any, notes: Any) -> None:
-    """Set a bar where there is none, or where it has made so much work that a better one is worth seeking."""
-    if notes.bar == 0.0 or notes.draws > ENOUGH_DRAWS * state.size:
+def keep_bar(index: Any, state: State, work: Any, notes: Any, several: bool) -> bool:
+    """Set a bar where there is none, or where it has made so much work that a better one is worth seeking; and find
+    the chances to exceed it that are not known: of the arm played last, or of several arms. Whether a bar was set.
+    """
+    renewed = notes.bar == 0.0 or notes.draws > ENOUGH_DRAWS * state.size
+    last = notes.played - 1
+    if renewed:
         _set_bar(index, state, work, notes)
+    if renewed or several:
+        _see_all(index, state, work, notes)
+    elif at(work, last).above == np.inf:
+        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes.bar)
+    return renewed
+
+
+@rare
+def _see_all(index: Any, state: State, work: Any, notes: Any) -> None:
+    for k in range(state.size):
+        if at(work, k).above == np.inf:
+            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes.bar)
 
 
 @rare

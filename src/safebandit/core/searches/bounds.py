@@ -59,9 +59,11 @@ def _round_itself(index: object, t: int) -> float:
 
 
 @clock.register(KLUpper)
+@clock.register(KLLower)
+@clock.register(KLUpperRisk)
 @clock.register(JointUpper)
 @clock.register(EmpiricalUpper)
-def budget_of_round(index: KLUpper | JointUpper | EmpiricalUpper, t: int) -> float:
+def budget_of_round(index: KLUpper | KLLower | KLUpperRisk | JointUpper | EmpiricalUpper, t: int) -> float:
     return budget(index.level, index.tail, t)
 
 

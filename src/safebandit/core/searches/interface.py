@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import State
+from safebandit.core.arms import Records, State
 from safebandit.core.dispatch import generic
 from safebandit.core.policies.interface import decide
 
@@ -24,10 +24,20 @@ NEVER = 1 << 62
 
 
 class Notes(NamedTuple):
-    """The types of what a search notes: of each arm, and of the trial."""
+    """The types of what a search notes: of each arm, and of the trial.
+
+    So many plain `numbers` of each arm lie behind the records of all arms, those of one kind side by side: the
+    processor compares several at once.
+    """
 
     work: np.dtype[np.void] = NOTHING
     notes: np.dtype[np.void] = NOTHING
+    numbers: int = 0
+
+    def room(self, trials: int, arms: int) -> tuple[Records, Records]:
+        """The records `work` of so many trials, a row each, with room for the numbers; and their records `notes`."""
+        behind = -(-8 * self.numbers * arms // self.work.itemsize)
+        return np.zeros((trials, arms + behind), self.work), np.zeros(trials, self.notes)
 
 
 NOTES: dict[type, Notes] = {}

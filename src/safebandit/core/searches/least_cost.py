@@ -22,7 +22,18 @@ from safebandit.core.indices.imed import forgiveness, imed_cost, imed_evidence
 from safebandit.core.policies.choice import play_when_none
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS, follow_gates
 from safebandit.core.searches.interface import NEVER, NOTES, Notes, find
-from safebandit.core.searches.lines import ZERO, Ahead, forget_if_changed, four_behind, height, saw_the_same, with_arm
+from safebandit.core.searches.lines import (
+    LINE_NUMBERS,
+    ZERO,
+    Ahead,
+    eight_behind,
+    forget_if_changed,
+    height,
+    keep_line,
+    next_reaching,
+    saw_the_same,
+    with_arm,
+)
 from safebandit.core.streams import uniform
 
 # Far above the rounding of a line, far below any difference in evidence that matters.
@@ -38,12 +49,14 @@ class ByLeastCost(NamedTuple):
 
 
 NOTES[ByLeastCost] = Notes(
-    np.dtype([("reach", "f8"), ("slope", "f8"), ("cost", "f8"), *ARM_FIELDS]),
+    # Of each arm: the next one of the same cost where several tie.
+    np.dtype([("next", "i8"), *ARM_FIELDS]),
     # The round up to which all lines hold; the largest mean of an open arm, whose it is, and a number that no other
     # mean exceeds; a number that no line exceeds while the largest mean is at least `lowest`, but for those of the arm
     # played last and of its rival, which may be itself (infinity: none is known); and a line over the plays of the arm
     # played last that their logarithm does not exceed.
     np.dtype([("largest", "f8"), ("top", "i8"), ("second", "f8"), *TRIAL_FIELDS, ("until", "i8"), *STANDING_FIELDS]),
+    LINE_NUMBERS,
 )
 
 
@@ -61,7 +74,7 @@ def find_by_least_cost(
         for k in range(state.size):
             at(work, k).changed = 1
     for k in range(0 if several else last, state.size if several else last + 1):
-        forget_if_changed(at(work, k))
+        forget_if_changed(work, state.size, k)
     winner, none = -1, True
     if notes.open_arms > 0:
         if several:
@@ -88,7 +101,7 @@ def _least(state: State, work: Any, notes: Any, last: int, t: int, forgiven: flo
     if is_open:
         if m >= notes.lowest:
             floor = -(imed_evidence(seen, m, forgiven) + notes.log_plays + notes.per_play * seen.plays)
-            if floor > notes.bar and _beats(work, floor, last, notes.rival, m):
+            if floor > notes.bar and _beats(state, work, floor, last, notes.rival, m):
                 return last
         floor = -imed_cost(seen, m, forgiven)
     # Lines fall with m: what none exceeds at less, none exceeds from there on.
@@ -96,7 +109,7 @@ def _least(state: State, work: Any, notes: Any, last: int, t: int, forgiven: flo
     ahead = _highest(state, work, m, notes.lowest, last, later)
     second, rival = ahead.second + MARGIN, ahead.arm if ahead.arm >= 0 else last
     if is_open:
-        if floor > second and _beats(work, floor, last, rival, m):
+        if floor > second and _beats(state, work, floor, last, rival, m):
             return _standing(notes, seen, second, rival, last)
         _draw_line(state, work, last, m, later)
     if ahead.arm >= 0:
@@ -120,9 +133,9 @@ def _standing(notes: Any, seen: Seen, bar: float, rival: int, winner: int) -> in
 
 
 @inlined
-def _beats(work: Any, floor: float, k: int, rival: int, m: float) -> bool:
+def _beats(state: State, work: Any, floor: float, k: int, rival: int, m: float) -> bool:
     """Whether `floor`, of arm k, exceeds the line of its rival, if it has one."""
-    return k == rival or floor > height(work, rival, m) + MARGIN
+    return k == rival or floor > height(work, state.size, rival, m) + MARGIN
 
 
 @inlined
@@ -130,13 +143,13 @@ def _highest(state: State, work: Any, m: float, x: float, but: int, later: float
     """Which arm, `but` one, has the highest line at x; lines that are not known are drawn where they are at m."""
     ahead, k = Ahead(-1, -np.inf, -np.inf), ZERO
     while k < state.size:
-        while four_behind(work, k, state.size, ahead.second, x):
-            k += 4
-        reach = height(work, k, x)
+        while eight_behind(work, state.size, k, ahead.second, x):
+            k += 8
+        reach = height(work, state.size, k, x)
         if reach > ahead.second and k != but:
             if reach == np.inf:
                 _draw_line(state, work, k, m, later)
-                reach = height(work, k, x)
+                reach = height(work, state.size, k, x)
             ahead = with_arm(ahead, k, reach)
         k += 1
     return ahead
@@ -145,41 +158,37 @@ def _highest(state: State, work: Any, m: float, x: float, but: int, later: float
 @rare
 def _draw_line(state: State, work: Any, k: int, m: float, forgiven: float) -> None:
     """Draw the line of an arm anew: the tangent of its cost, with the sign changed, at the largest mean."""
-    arm, seen = at(work, k), quantity(state, k, REWARD)
-    slope = 0.0
+    seen, slope = quantity(state, k, REWARD), 0.0
     if seen.plays > 0 and seen.mean < m:
         slope = seen.plays * (seen.mean - m) / (m * (1.0 - m)) if m < 1.0 else -math.inf
     if slope < -STEEPEST:
-        arm.reach, arm.slope = -imed_cost(seen, 0.0, forgiven), 0.0
+        keep_line(work, state.size, k, -imed_cost(seen, 0.0, forgiven), 0.0)
     else:
-        arm.reach, arm.slope = -imed_cost(seen, m, forgiven) - slope * m, slope
+        keep_line(work, state.size, k, -imed_cost(seen, m, forgiven) - slope * m, slope)
 
 
 @rare
 def _compare(state: State, work: Any, m: float, forgiven: float, later: float, floor: float) -> int:
     """The open arm of least cost, ties at random, among those whose lines reach `floor`, as that of the least does."""
-    before, same, top, ties = 0, np.nan, -np.inf, 0
-    for k in range(state.size):
-        arm = at(work, k)
-        if not arm.open or height(work, k, m) < floor:
-            continue
-        # At first many arms have seen the same, and have the same cost.
-        if not (same == same and saw_the_same(quantity(state, k, REWARD), quantity(state, before, REWARD))):  # noqa: PLR0124
-            same = -imed_cost(quantity(state, k, REWARD), m, forgiven)
-        before, arm.cost = k, same
-        if same > top:
-            top, ties = same, 1
-        elif same == top:
-            ties += 1
-        if not height(work, k, m) < same + MARGIN:
-            _draw_line(state, work, k, m, later)
-    place = int(uniform(state.stream) * ties) if ties > 1 else 0
-    for k in range(state.size):
-        if at(work, k).open and not height(work, k, m) < floor and at(work, k).cost == top:
-            if place == 0:
-                return k
-            place -= 1
-    return -1
+    before, same, winner, latest, top, ties = 0, np.nan, -1, -1, -np.inf, 0
+    k = next_reaching(work, state.size, ZERO, floor, m)
+    while k < state.size:
+        if at(work, k).open:
+            # At first many arms have seen the same, and have the same cost.
+            if not (same == same and saw_the_same(quantity(state, k, REWARD), quantity(state, before, REWARD))):  # noqa: PLR0124
+                same = -imed_cost(quantity(state, k, REWARD), m, forgiven)
+            before = k
+            if same > top or (ties == 0 and same == top):
+                winner, latest, top, ties = k, k, same, 1
+            elif same == top:
+                at(work, latest).next = k
+                latest, ties = k, ties + 1
+            if not height(work, state.size, k, m) < same + MARGIN:
+                _draw_line(state, work, k, m, later)
+        k = next_reaching(work, state.size, k + 1, floor, m)
+    for _ in range(int(uniform(state.stream) * ties) if ties > 1 else 0):
+        winner = at(work, winner).next
+    return winner
 
 
 @inlined

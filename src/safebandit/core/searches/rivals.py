@@ -1,14 +1,18 @@
-"""Two arms that exceed the bar together, round after round: one uniform number tells whose draw is the larger.
+"""Two arms that decide round after round between them: one uniform number tells who wins, and no arm is drawn.
 
-Let X and Y be their draws, and x and y the chances that these exceed the bar. Given that both do, X is the larger with
-chance
+Let X and Y be their draws, x and y the chances that these exceed the bar, and `rest` the chance that no other does. If
+no other does, and X or Y does, the larger of the two wins: X with chance
 
-    ( P(X > Y) - x (1-y) - P(X > Y, neither exceeds the bar) ) / (x y).
+    rest ( P(X > Y) - P(X > Y, neither exceeds the bar) ).
 
-P(X > Y) is carried from play to play in O(1). The last term is not known, but lies between 0 and (1-x)(1-y): where a
-uniform number falls so near that it matters, two draws below the bar decide, so that X wins with this very chance.
+P(X > Y) is carried from play to play in O(1). The last term is not known, but lies between 0 and neither = (1-x)(1-y).
+So X wins at least with chance rest (P(X > Y) - neither), and Y with rest (P(Y > X) - neither). What a uniform number
+leaves open is then settled by draws: that neither exceeds the bar, with chance rest neither; that another arm does,
+with chance 1 - rest; or, again with chance rest neither, Y wins where X is the larger of two draws below the bar, and
+else X: so each wins with its very chance.
 
-What it buys: on the drug trial, where two doses are nearly equal, most rounds of Thompson sampling draw no arm.
+What it buys: on the drug trial, where two doses are nearly equal, 19 in 20 rounds of Thompson sampling draw no arm and
+look at two: it plays a third more rounds a second.
 """
 
 from __future__ import annotations
@@ -18,67 +22,131 @@ from typing import Any
 from safebandit.core.arms import REWARD, State, at, quantity
 from safebandit.core.bernoulli import TINY, chance_larger
 from safebandit.core.dispatch import inlined, rare
-from safebandit.core.searches.bar import draw_below
+from safebandit.core.searches.bar import draw_below, largest_above, largest_below
 from safebandit.core.streams import uniform
 
-# Of the trial: two arms that mostly exceed the bar together (`other` is 0 where none are noted), the chance that the
-# draw of the first is the larger, the slope by which a play changes it, and the parameters of the laws for which both
-# hold.
+# Of the trial: whether two arms are rivals now, and the chance that no other exceeds the bar (0: not known); two arms
+# that are or were rivals, the chance that the draw of the first is the larger, the slope by which a play changes it,
+# and the parameters of the laws for which both hold.
 RIVAL_FIELDS = [
-    ("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"), ("laws", "f8", (4,)),
+    ("rivals", "i8"), ("rest", "f8"), ("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"),
+    ("laws", "f8", (4,)),
 ]  # fmt: skip
 
-# Two arms, and no others, exceed the bar with a larger chance than this: so do no other two, and these will again.
-MOSTLY = 0.5
+# Rivals leave no more than this open.
+OPEN = 0.5
 # Over so many plays the chance is carried one by one; after so many it is computed afresh, lest rounding add up.
 SOON = 64
 REFRESH_EVERY = 65_536
 
 
-@inlined
-def larger_of_rivals(state: State, work: Any, notes: Any, one: int, rest: float) -> int:
-    """Which of two arms that exceed the bar, `one` and the next, has the larger draw; -1 where they must be drawn.
-
-    `rest` is the chance that no other arm exceeds the bar.
-    """
+@rare
+def note_rivals(state: State, work: Any, notes: Any, one: int, rest: float) -> None:
+    """Note the first two arms of a chain as rivals, if they would decide most rounds; `rest` is that of the others."""
     other = at(work, one).next
     x, y = at(work, one).above, at(work, other).above
-    if x * y * rest <= MOSTLY:
+    if 1.0 - rest * (1.0 - 2.0 * (1.0 - x) * (1.0 - y)) < OPEN:
+        if notes.one != one or notes.other != other:
+            notes.one, notes.other, notes.slope = one, other, 0.0
+        notes.rivals, notes.rest = 1, rest
+
+
+@inlined
+def is_rival(notes: Any, k: int) -> bool:
+    """Whether an arm is one of the two."""
+    return (k == notes.one) | (k == notes.other)
+
+
+@inlined
+def by_rivals(state: State, work: Any, notes: Any) -> int:
+    """The arm that wins, where two are rivals; -1 where they are so no more."""
+    if notes.rest == 0.0:
+        _see_others(state, work, notes)
+    one, other, rest = at(work, notes.one), at(work, notes.other), notes.rest
+    _follow(state, notes)
+    neither = (1.0 - one.above) * (1.0 - other.above)
+    first, second = notes.chance - neither, 1.0 - notes.chance - neither
+    if not (first > 0.0 and second > 0.0 and one.open and other.open and notes.rivals):
+        notes.rivals = 0
         return -1
-    _follow(state, notes, one, other)
-    high = notes.chance - x * (1.0 - y)
-    low = high - (1.0 - x) * (1.0 - y)
-    if low < 0.0 or high > x * y:
-        return -1
-    # Nothing is drawn: not the work of which the bar is guilty.
-    notes.draws -= 1
-    u = uniform(state.stream) * (x * y)
-    if u < low:
-        return one
-    return one if u < high and not _first_is_larger_below(state, one, other, notes.bar) else other
+    u = uniform(state.stream)
+    if u < rest * first:
+        return notes.one
+    if u < rest * (first + second):
+        return notes.other
+    return _settled(state, work, notes, u - rest * (first + second), rest * neither)
 
 
 @rare
-def _first_is_larger_below(state: State, one: int, other: int, bar: float) -> bool:
-    """Whether the first of two draws, given that neither exceeds the bar, is the larger; seldom asked."""
-    return draw_below(state, one, bar) > draw_below(state, other, bar)
+def _see_others(state: State, work: Any, notes: Any) -> None:
+    """Find the chance that no arm but the rivals exceeds the bar, and whether they still are."""
+    rest = 1.0
+    for k in range(state.size):
+        if not is_rival(notes, k):
+            rest *= 1.0 - at(work, k).above
+    neither = (1.0 - at(work, notes.one).above) * (1.0 - at(work, notes.other).above)
+    notes.rivals = 1 if 1.0 - rest * (1.0 - 2.0 * neither) < OPEN else 0
+    notes.rest = rest
+
+
+@rare
+def _settled(state: State, work: Any, notes: Any, u: float, neither: float) -> int:
+    """The arm that wins where two rivals leave it open, by a number that is uniform in all that is open."""
+    if u < neither:
+        notes.draws += state.size
+        return largest_below(state, work, notes)
+    if u < 2.0 * neither:
+        notes.draws += 2
+        larger = draw_below(state, notes.one, notes.bar) > draw_below(state, notes.other, notes.bar)
+        return notes.other if larger else notes.one
+    return largest_above(state, work, notes, _chain_with_others(state, work, notes, notes.rest + u - 2.0 * neither))
 
 
 @inlined
-def _follow(state: State, notes: Any, one: int, other: int) -> None:
-    """Carry the chance that `one` has the larger draw over the plays since it was noted, or compute it."""
-    x, y = quantity(state, one, REWARD), quantity(state, other, REWARD)
+def _chain_with_others(state: State, work: Any, notes: Any, u: float) -> int:
+    """A chain of the arms that exceed the bar, given that others than the rivals do: its first arm.
+
+    The first of the others is the one at which the chance that none has done so falls to u.
+    """
+    first, last, none = -1, -1, 1.0
+    for k in range(state.size):
+        arm = at(work, k)
+        if is_rival(notes, k):
+            exceeds = uniform(state.stream) < arm.above
+        else:
+            none *= 1.0 - arm.above
+            exceeds = arm.above > 0.0 and u >= none
+            if exceeds:
+                none, u = 1.0, uniform(state.stream)
+        if exceeds:
+            notes.draws += 1
+            if last < 0:
+                first = k
+            else:
+                at(work, last).next = k
+            last = k
+    if last >= 0:
+        at(work, last).next = -1
+    return first
+
+
+@inlined
+def _follow(state: State, notes: Any) -> None:
+    """Carry the chance that the first has the larger draw over the plays since it was noted, or compute it."""
+    x, y = quantity(state, notes.one, REWARD), quantity(state, notes.other, REWARD)
     laws, plays = notes.laws, x.plays + y.plays
     a, b, c, d = x.ones + 1.0, x.plays - x.ones + 1.0, y.ones + 1.0, y.plays - y.ones + 1.0
     before = int(laws[0] + laws[1] + laws[2] + laws[3]) - 4
-    known = notes.one == one and notes.other == other and notes.slope > TINY and 0 <= plays - before <= SOON
+    known = notes.slope > TINY and 0 <= plays - before <= SOON
     if not known or plays // REFRESH_EVERY != before // REFRESH_EVERY:
         laws[0], laws[1], laws[2], laws[3] = a, b, c, d
-        notes.one, notes.other = one, other
         notes.chance, notes.slope = chance_larger(a, b, c, d)
         return
     while before < plays:
-        j = 0 if laws[0] < a else 1 if laws[1] < b else 2 if laws[2] < c else 3
+        # The first of the four that has grown. Written without branches: the processor cannot guess them.
+        j = 1 if laws[0] == a else 0
+        j += j & (1 if laws[1] == b else 0)
+        j += (j >> 1) & (1 if laws[2] == c else 0)
         step = notes.slope / laws[j]
         notes.chance += -step if 0 < j < 3 else step
         # Beside it in its own law, and in its place in the other one.

@@ -50,9 +50,9 @@ def find_by_tested_bar(
 ) -> tuple[int, bool]:
     if policy.each_first and t <= state.size:
         return t - 1, False
-    forget_changed(policy, state, work, notes, t)
+    several = forget_changed(policy, state, work, notes, t)
     if notes.open_arms > 0:
-        winner = _largest(policy.reward, state, work, notes, t)
+        winner = _largest(policy.reward, state, work, notes, t, several)
         notes.played = winner + 1
         return winner, False
     winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
@@ -62,11 +62,11 @@ def find_by_tested_bar(
 
 
 @piece
-def _largest(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
+def _largest(index: Any, state: State, work: Any, notes: Any, t: int, several: bool) -> int:
     """The open arm of the largest draw once tested, ties at random."""
-    keep_bar(index, state, work, notes)
+    keep_bar(index, state, work, notes, several)
     bar = notes.bar
-    first, count, _ = arms_above_bar(index, state, work, notes)
+    first, count, _ = arms_above_bar(state, work, notes)
     if count > 0:
         seen = quantity(state, first, REWARD)
         if count == 1 and (seen.mean > bar or _stands(index, seen, bar)):
