@@ -14,6 +14,9 @@ from safebandit.problems.limits import check_unit, is_listed
 # What may be told of a unit's risks: a number, or with several of them one each, or some by name.
 AnyRisk: TypeAlias = float | Sequence[float | None] | Mapping[str, float | None]
 
+# Numbers as Python has them, and nothing that only counts as one.
+_PLAIN = (int, float)
+
 
 def outcome_names(risks: Sequence[str]) -> list[str]:
     """The parts of an outcome, in order, as messages name them.
@@ -33,6 +36,9 @@ def read_outcome(id: Any, reward: Any, risk: Any, risks: Sequence[str]) -> list[
     values = [reward, *_listed_risks(id, risk, risks)]
     if all(value is None for value in values):
         raise TrialError(f"nothing was told of unit {id!r}; give reward=, risk= or both")
+    if all(type(part) in _PLAIN and 0.0 <= part <= 1.0 for part in values):
+        # As most are, for which no message need be made. A -0.0 loses its sign as below.
+        return [part + 0.0 for part in values]
     return [read_part(f"unit {id!r}: {name}", part) for name, part in zip(outcome_names(risks), values, strict=True)]
 
 
