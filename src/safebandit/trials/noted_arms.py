@@ -32,20 +32,21 @@ def note_arms(
     what is given back.
     """
     # As lists, for numbers are taken from them many times faster than from arrays.
-    rows = np.frombuffer(saw).reshape(len(arms), -1).tolist()
+    table = np.frombuffer(saw).reshape(len(arms), -1).tolist()
+    rows = [[each if math.isfinite(each) else plain_number(each) for each in row] for row in table]
     last = len(rows[0]) - len(columns)
     seen = {
         name: {
             "permissible": row[PERMISSIBLE] == 1.0,
             "available": bool(may),
-            "reward_index": plain_number(row[INDEX]),
-            "risk_index": [plain_number(bound) for bound in row[RISKS:last]],
+            "reward_index": row[INDEX],
+            "risk_index": row[RISKS:last],
             "propensity": chance,
         }
         for name, row, chance, may in zip(arms, rows, np.frombuffer(chances).tolist(), free, strict=True)
     }
     own = {
-        column: {name: plain_number(row[place]) for name, row in zip(arms, rows, strict=True)}
+        column: {name: row[place] for name, row in zip(arms, rows, strict=True)}
         for place, column in enumerate(columns, last)
     }
     parts = {"arms": seen, **({"own": own} if own else {})}

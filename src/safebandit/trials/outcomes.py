@@ -33,12 +33,12 @@ def read_outcome(id: Any, reward: Any, risk: Any, risks: Sequence[str]) -> list[
     >>> read_outcome("p-1", 1, {"nausea": 0}, ["toxicity", "nausea"])
     [1.0, None, 0.0]
     """
+    if len(risks) == 1 and type(reward) in _PLAIN and type(risk) in _PLAIN and 0 <= reward <= 1 and 0 <= risk <= 1:
+        # As most are: no message need be made. A -0.0 loses its sign, as below.
+        return [reward + 0.0, risk + 0.0]
     values = [reward, *_listed_risks(id, risk, risks)]
     if all(value is None for value in values):
         raise TrialError(f"nothing was told of unit {id!r}; give reward=, risk= or both")
-    if all(type(part) in _PLAIN and 0.0 <= part <= 1.0 for part in values):
-        # As most are, for which no message need be made. A -0.0 loses its sign as below.
-        return [part + 0.0 for part in values]
     return [read_part(f"unit {id!r}: {name}", part) for name, part in zip(outcome_names(risks), values, strict=True)]
 
 
