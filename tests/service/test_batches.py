@@ -5,6 +5,7 @@ import json
 import pytest
 
 from safebandit.errors import BatchError
+from safebandit.service.api.answers import BatchAnswer
 from safebandit.service.client import Client
 from safebandit.service.guards import BATCH_BYTES, BODY_BYTES
 
@@ -52,6 +53,18 @@ def test_some_refused_leave_nothing_or_the_others(served, trial):
     other = [{"unit": UNITS[0], "reward": 0}, {"unit": UNITS[1], "reward": 1}]
     found = served.post(f"{trial}/outcomes/batch", {"requests": other, "whole": False}).json()
     assert [each["status"] for each in found["answers"]] == [409, 200]
+
+
+def test_answers_are_written_as_their_models_write_them(served, trial):
+    asked(served, trial, UNITS[:4])
+    bad = [*told(UNITS[:4]), {"unit": "nobody", "reward": 1}]
+    for found in (
+        asked(served, trial, role="operator"),
+        served.post(f"{trial}/outcomes/batch", {"requests": bad}),
+        served.post(f"{trial}/outcomes/batch", {"requests": bad, "whole": False}),
+    ):
+        assert BatchAnswer.model_validate_json(found.content, strict=True).model_dump_json() == found.text
+        assert found.headers["content-type"] == JSON
 
 
 def test_a_body_that_breaks_a_rule_is_refused_whole(served, trial):

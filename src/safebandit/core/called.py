@@ -118,6 +118,18 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return value
 
 
+def store_value(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Write a value where there is room for it, if there is enough; the bytes that it takes."""
+    kind, room = signature.args
+    layout = context.get_value_type(kind)
+    size = context.get_constant(types.int64, context.get_abi_sizeof(layout))
+    array = context.make_array(room)(context, builder, value=args[1])
+    with builder.if_then(builder.icmp_signed(">=", builder.mul(array.nitems, array.itemsize), size)):
+        place = builder.bitcast(array.data, layout.as_pointer())
+        builder.store(_without_owner(context, builder, kind, args[0]), place)
+    return size
+
+
 def _type_introduce(typing_context: Any, policy: Any, room: Any) -> Any:
     """Write a policy's value where there is room; the address of its function, and the bytes that its value takes."""
     arguments = (types.CPointer(policy), *_ARGUMENTS)
@@ -130,12 +142,7 @@ def _type_introduce(typing_context: Any, policy: Any, room: Any) -> Any:
         address = builder.ptrtoint(
             context.declare_function(builder.module, compiled_answer.fndesc), context.get_value_type(types.int64)
         )
-        layout = context.get_value_type(policy)
-        size = context.get_constant(types.int64, context.get_abi_sizeof(layout))
-        array = context.make_array(room)(context, builder, value=args[1])
-        with builder.if_then(builder.icmp_signed(">=", builder.mul(array.nitems, array.itemsize), size)):
-            place = builder.bitcast(array.data, layout.as_pointer())
-            builder.store(_without_owner(context, builder, policy, args[0]), place)
+        size = store_value(context, builder, signature, args)
         return context.make_tuple(builder, signature.return_type, (address, size))
 
     return types.UniTuple(types.int64, 2)(policy, room), generate

@@ -23,7 +23,7 @@ from safebandit.core.arms import (
     new_memory,
     quantity,
 )
-from safebandit.core.conduct import Rules, bar, give, highest, mark_available, next_arm, settle
+from safebandit.core.conduct import Rules, bar, highest, mark_available, next_arm, settle
 from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
@@ -285,10 +285,6 @@ def _learn(policy: Any, conduct: Records, memory: Memory, told: Told) -> None:
         )  # fmt: skip
 
 
-def _give(conduct: Records, memory: Memory, k: int, t: int) -> int:
-    return give(conduct[0], state_of(memory, 0, False), k, t)
-
-
 def _meet_unit(features: Records, arm_features: Records, context: Numbers) -> None:
     """Set the features of every arm for a unit of this context."""
     for k in range(arm_features.shape[0]):
@@ -329,7 +325,6 @@ class Kernels(NamedTuple):
 
 
 _STEPS: tuple[Any, ...] = (_play_trials, _begin, _decide, _learn, _measure_all, _select_all)
-give_unit: Callable[..., int] = compiled(_give)
 write_bars: Callable[..., None] = compiled(_bars)
 meet_unit: Callable[..., None] = compiled(_meet_unit)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))

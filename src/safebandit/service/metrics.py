@@ -43,9 +43,9 @@ class Metrics:
         self._of(self._requests, method, route, str(status)).inc()
         self._of(self._seconds, method, route).observe(seconds)
 
-    def decided(self, trial: str, kind: str) -> None:
-        """Count a decision: a unit `asked` and was given an arm, was `held`, or is `waiting`."""
-        self._of(self._decisions, trial, kind).inc()
+    def decided(self, trial: str, kind: str, count: int = 1) -> None:
+        """Count decisions: a unit `asked` and was given an arm, was `held`, or is `waiting`."""
+        self._of(self._decisions, trial, kind).inc(count)
 
     def _of(self, numbers: Any, *labels: str) -> Any:
         """The number of these labels; what is counted at every request is looked up quickly."""

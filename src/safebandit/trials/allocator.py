@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CELL, CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts, Features, Numbers
+from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts, Features, Numbers
 from safebandit.core.called import called
 from safebandit.core.conduct import DROPPED, FREE, MASKED, Conduct, plain_conduct
-from safebandit.core.kernels import Told, give_unit, kernels_for, meet_unit, memory_for, no_contexts, write_bars
+from safebandit.core.kernels import Told, kernels_for, meet_unit, memory_for, no_contexts, write_bars
+from safebandit.core.live import Live, decide_at, give_at, learn_at, place, room_to_tell
 from safebandit.core.policies import HOLD, WAIT, Decision, Setup, prepare
+from safebandit.core.policies.interface import sizes
 from safebandit.core.policies.propensities import Law, Situation, law_of, least_given_law
 from safebandit.core.selection.interface import NONE_SELECTED
 from safebandit.core.streams import STATE, trial_streams
@@ -80,14 +82,24 @@ class Allocator:
         streams = trial_streams(seed, 0, max(chosen) + 1)
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
         self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits, features)
+        # What the policy wrote into the table of its last decision, and that read; how many of its columns are as they
+        # were until it writes them; and what spoke against the arms then.
+        self._table = self.memory.table["value"]
+        self._saw = self._read_table(self._table.tobytes())
+        self._rewritten = self._table[:, : RISKS if getattr(self.policy, "keeps_table", False) else None]
+        self._available = self.memory.arms["available"][0]
+        self._words = self.memory.streams.view(np.uint64)
+        self._has_numbers = sizes(self.policy, len(self.arms), len(limits)).trial > 0
+        self._answers = np.zeros(ANSWERS + len(self.arms), np.int64)
         # How many numbers of a context the policy goes by: none where it goes by no features.
         by_features = features is not None and getattr(self.policy, "by_features", False)
         self.context_size = features.context if features is not None and by_features else 0
         self._kernels.begin(self._called, self.memory)
-        # Room for what is told of one unit.
-        k, play, t = (np.zeros(1, np.int64) for _ in range(3))
-        news, known = (np.full((1, 1 + len(limits)), np.nan).view(CELL) for _ in range(2))
-        self._one_told = Told(k, play, t, news, known, np.zeros(1, np.bool_), no_contexts(1))
+        # Where compiled code finds all of this, and room for what is told of one unit.
+        self._one_told = room_to_tell(len(limits))
+        self._news, self._known = self._one_told.news["value"][0], self._one_told.known["value"][0]
+        self._place = place(Live(self._called, self._rules, self.memory, self._one_told))
+        self._address = self._place.ctypes.data
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
 
@@ -117,21 +129,26 @@ class Allocator:
     def decide(self, t: int, conduct: Conduct | None = None, *, context: Numbers | None = None) -> Decision:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
         self._meet(context)
-        table = self.memory.table["value"]
-        table[:] = np.nan
-        counts = np.zeros(ANSWERS + len(self.arms), np.int64)
+        self._rewritten.fill(np.nan)
         rules = self._rules if conduct is None else conduct.packed()
-        k, none = self._ask(rules, t, 1, counts)
-        saw, last = table.copy(), RISKS + len(self.limits)
-        own = dict(zip(self.columns, saw.T[last:], strict=True)) if self.columns else {}
-        permissible = saw[:, PERMISSIBLE]
+        k, none = self._ask(rules, t, 1, self._answers)
+        saw = self._table.tobytes()
+        if saw != self._saw.saw:
+            self._saw = self._read_table(saw)
+        decision = Decision(k, none, *self._saw[2:])
+        return decision._replace(k=HOLD, none=True) if self._none_for_mask(decision) else decision
+
+    def _read_table(self, saw: bytes) -> Decision:
+        """What was written into the table, as a decision has it."""
+        table, last = np.frombuffer(saw).reshape(self._table.shape), RISKS + len(self.limits)
+        own = dict(zip(self.columns, table.T[last:], strict=True)) if self.columns else {}
+        permissible = table[:, PERMISSIBLE]
         # Where nothing was written, the policy was not asked.
         by_policy = not all(map(math.isnan, permissible.tolist()))
-        decision = Decision(
-            int(k), bool(none), permissible == 1.0, saw[:, INDEX], saw[:, RISKS:last], saw[:, CHANCE], own,
-            self.arms, by_policy,
+        return Decision(
+            HOLD, False, permissible == 1.0, table[:, INDEX], table[:, RISKS:last], table[:, CHANCE], own, self.arms,
+            by_policy, saw,
         )  # fmt: skip
-        return decision._replace(k=HOLD, none=True) if self._none_for_mask(decision) else decision
 
     def _none_for_mask(self, decision: Decision) -> bool:
         """Whether a unit that would wait has no arm to wait for: of those that are eligible for it none is permissible.
@@ -147,11 +164,14 @@ class Allocator:
         """Have the policy decide so many times. Its own numbers are made by outcomes alone: where it computes in their
         room, they are as before.
         """
-        numbers = self.memory.numbers
-        own = numbers.copy() if numbers.size else None
-        answer = self._kernels.decide(self._called, rules, self.memory, t, draws, counts)
+        own = self.memory.numbers.copy() if self._has_numbers else None
+        if draws == 1 and rules is self._rules:
+            answer = decide_at(self._address, t)
+            counts[answer[0]] += 1
+        else:
+            answer = self._kernels.decide(self._called, rules, self.memory, t, draws, counts)
         if own is not None:
-            numbers[:] = own
+            self.memory.numbers[:] = own
         return answer
 
     def consider(
@@ -204,8 +224,8 @@ class Allocator:
             return Chances(tuple(float(k == decision.k) for k in range(len(self.arms))), float(decision.k < 0), 0)
         self._meet(context)
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
-        saw = self.memory.table["value"]
-        saw[:] = np.nan
+        saw = self._table
+        self._rewritten.fill(np.nan)
         _, none = self._ask(self._rules, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
@@ -233,7 +253,7 @@ class Allocator:
 
     def give(self, k: int, t: int) -> int:
         """Count the unit of round t, which is given arm k and of which all is pending; its play's number, from 0."""
-        return int(give_unit(self._rules, self.memory, k, t))
+        return give_at(self._address, k, t)
 
     def learn(
         self,
@@ -249,11 +269,11 @@ class Allocator:
         """Count what is new of a play of arm k, the one of round t, given what was known of it before; of one that is
         `lost` nothing more is waited for.
         """
-        one = self._one_told
-        one.arms[0], one.plays[0], one.rounds[0], one.lost[0] = k, play, t, lost
-        for cells, part in ((one.news, news), (one.known, known)):
-            cells["value"][0] = [math.nan if value is None else value for value in part]
-        self._learn(one._replace(contexts=self._read_context(context)[None]) if self.context_size else one)
+        # None becomes NaN.
+        self._news[:], self._known[:] = news, known
+        if self.context_size:
+            meet_unit(self.memory.features, self.memory.arm_features, self._read_context(context))
+        learn_at(self._address, k, play, t, lost)
 
     def count(self, given: Given, told: Told) -> None:
         """Count units of which nothing is counted yet, and all that was told of them."""
@@ -265,10 +285,9 @@ class Allocator:
         course["given"], course["last"] = given.arms.sum(), given.last
         course["cohort"], course["cohort_from"] = given.cohort, given.cohort_from
         # Contexts are kept whatever the policy; one that does not go by them has no room for them.
-        self._learn(told if self.context_size else told._replace(contexts=no_contexts(len(told.arms))))
-
-    def _learn(self, told: Told) -> None:
-        self._kernels.learn(self._called, self._rules, self.memory, told)
+        known = told if self.context_size else told._replace(contexts=no_contexts(len(told.arms)))
+        if len(told.arms):
+            self._kernels.learn(self._called, self._rules, self.memory, known)
 
     @property
     def course(self) -> dict[str, int]:
@@ -278,7 +297,12 @@ class Allocator:
     @property
     def looks(self) -> int:
         """How often it was time to look at the data."""
-        return int(self.memory.courses["looks"][0])
+        return int(self.memory.courses["looks"][0]) if len(self.conduct.looks) else 0
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Of every arm, whether nothing spoke against giving it when a decision was last made."""
+        return tuple(self._available.tolist())
 
     def bars(self) -> list[int]:
         """What speaks against giving each arm now, as `core/conduct.py` says."""
@@ -330,7 +354,7 @@ class Allocator:
     @property
     def position(self) -> Position:
         """Where the random numbers are; an allocator of the same counts, put there, decides alike."""
-        return tuple(self.memory.streams[0].item())
+        return tuple(self._words.tolist())
 
     @position.setter
     def position(self, words: Position) -> None:
@@ -353,6 +377,7 @@ class Allocator:
             part[...] = np.frombuffer(data, part.dtype, part.size, place).reshape(part.shape)
             place += part.nbytes
         self.memory.arms["asked"] = asked
+        self._table.fill(np.nan)
         return True
 
     def _counted(self) -> tuple[Any, ...]:

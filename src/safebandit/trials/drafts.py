@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from array import array
 from collections.abc import Mapping
 from typing import Any
 
 from safebandit.core.arms import Numbers
-from safebandit.core.conduct import FREE
 from safebandit.core.policies import WAIT, Decision
 from safebandit.core.policies.interface import DONE
 from safebandit.errors import ConflictError, StoppedError, TrialError
@@ -20,6 +21,7 @@ from safebandit.trials.design import Design
 from safebandit.trials.designed import changed_fields
 from safebandit.trials.eligibility import Mask
 from safebandit.trials.events import Draft
+from safebandit.trials.noted_arms import note_arms
 from safebandit.trials.outcomes import outcome_names, read_outcome
 from safebandit.trials.patterns import matches
 from safebandit.trials.second_person import CONCEALED_PARTS
@@ -64,7 +66,7 @@ def ask(
         **({} if eligible is None else {"eligible": list(eligible)}),
         **({"stratum": levels_of(stratum)} if stratum else {}),
     }
-    with state.decider(stratum).only(eligible):
+    with contextlib.nullcontext() if eligible is None else state.decider(stratum).only(eligible):
         return _decided(state, unit, stratum, told, state.settings.scaled(context), noted)
 
 
@@ -75,6 +77,7 @@ def _decided(
     allocator, clock = state.decider(stratum), state.clock(stratum)
     before = allocator.position
     decision = allocator.decide(clock, context=seen)
+    free = allocator.free
     drawn = noted is not None and noted.startswith(ESTIMATED)
     certain = before == allocator.position
     chances = allocator.chances(
@@ -82,8 +85,13 @@ def _decided(
     )  # fmt: skip
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
+    if not math.isfinite(math.fsum((*chances.arms, chances.held))):
+        raise ValueError(f"a chance must be a number, got {chances.arms}")
     # The next number's: the chances of this decision are drawn from its own.
     decision = allocator.judged(decision, clock, aside=state.decisions + 2, context=seen)
+    noted_arms = note_arms(
+        allocator.arms, allocator.columns, decision.saw, array("d", chances.arms).tobytes(), free
+    )  # fmt: skip
     body = {
         "unit": unit,
         **told,
@@ -92,37 +100,18 @@ def _decided(
         "arm": allocator.arms[decision.k] if decision.k >= 0 else None,
         "none_permissible": decision.none,
         **({"done": True} if decision.k == DONE else {}),
+        **noted_arms.parts,
         **_grounds(state, allocator, decision, chances, before),
     }
-    return Draft("asked" if decision.k >= 0 else "waiting" if decision.k == WAIT else "held", body)
+    return Draft("asked" if decision.k >= 0 else "waiting" if decision.k == WAIT else "held", body, noted_arms.written)
 
 
 def _grounds(
     state: TrialState, allocator: Allocator, decision: Decision, chances: Chances, before: Position
 ) -> dict[str, Any]:  # fmt: skip
-    """What a decision rests on; `before` is where the random numbers were."""
-    if not math.isfinite(math.fsum((*chances.arms, chances.held))):
-        raise ValueError(f"a chance must be a number, got {chances.arms}")
-    # As lists, for numbers are taken from them many times faster than from arrays.
-    seen = decision.permissible.tolist(), decision.indices.tolist(), decision.bounds.tolist(), allocator.bars()
-    arms = {
-        name: {
-            "permissible": permissible,
-            "available": bar == FREE,
-            "reward_index": plain_number(index),
-            "risk_index": [plain_number(bound) for bound in bounds],
-            "propensity": propensity,
-        }
-        for name, propensity, permissible, index, bounds, bar in zip(allocator.arms, chances.arms, *seen, strict=True)
-    }
-    own = {
-        column: dict(zip(allocator.arms, map(plain_number, values.tolist()), strict=True))
-        for column, values in decision.own.items()
-    }
+    """What a decision rests on, beside what it saw of the arms; `before` is where the random numbers were."""
     return {
         "why": reason_of(allocator, decision),
-        "arms": arms,
-        **({"own": own} if own else {}),
         "propensities": chances.how,
         "held_propensity": chances.held,
         "version": state.version,
@@ -145,11 +134,10 @@ def tell(state: TrialState, unit: Unit, reward: Any, risk: Any) -> Draft | None:
     """What is news of a unit; None if all of it is known already. What contradicts the record is refused."""
     _check_not_void(unit)
     told = _read_outcome(state, unit, reward, risk)
-    names = outcome_names(state.settings.risks)
-    for name, known, value in zip(names, unit.outcome, told, strict=True):
+    for j, (known, value) in enumerate(zip(unit.outcome, told, strict=True)):
         if known is not None and value is not None and known != value:
             raise ConflictError(
-                f"unit {unit.id!r} already has {name} {known:g}, got {value:g}; "
+                f"unit {unit.id!r} already has {outcome_names(state.settings.risks)[j]} {known:g}, got {value:g}; "
                 "correct it with a reason if that was wrong"
             )
     news = [value if known is None else None for known, value in zip(unit.outcome, told, strict=True)]
@@ -328,10 +316,3 @@ def check_open(state: TrialState) -> None:
             f'trial "{state.name}" has given arms to all {design.units} units of its design; it stops when all is '
             "known of them"
         )
-
-
-def plain_number(value: float) -> float | str | None:
-    """A number as JSON can hold it: nothing for what does not exist, a word for infinity."""
-    if math.isfinite(value):
-        return float(value)
-    return None if math.isnan(value) else "infinity" if value > 0 else "-infinity"

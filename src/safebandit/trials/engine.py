@@ -68,9 +68,10 @@ class Engine:
             return self._decided(("asked",), found.asked_at, found)
         unit = read_unit_id(id)
         drafts.check_id(self.state, unit)
-        told = self.state.settings.read_context(f"unit {unit!r}", context)
-        mask = self.state.settings.read_eligible(f"unit {unit!r}", eligible)
-        part = self.state.settings.read_stratum(f"unit {unit!r}", stratum)
+        settings, who = self.state.settings, f"unit {unit!r}"
+        told = settings.read_context(who, context)
+        mask = settings.read_eligible(who, eligible)
+        part = settings.read_stratum(who, stratum)
         stands_at = self.state.stands_for(told, mask, part)
         if stands_at is not None and self.state.status == "open":
             # Nothing has happened since that could change it: asking again is no new evidence.
@@ -142,7 +143,7 @@ class Engine:
         if draft is None:
             return Receipt(state.number, False)
         check_text("actor", actor)
-        time, body = stamp(draft.body, after=state.time)
+        time, body = stamp(draft.to_write, after=state.time)
         event = seal(state.name, state.number + 1, time, actor, draft.kind, body, state.hash)
         # As `apply` does, without reading again what was written just now.
         state.do(event.number, draft.kind, draft.body, self.store)
@@ -200,8 +201,10 @@ class Engine:
 
 def find_unit(aliases: Mapping[str, str], store: Store, id: str | int) -> Unit | None:
     """The unit of this id, however it was typed; `aliases` lead to ids that were taken before they had one spelling."""
+    if not aliases:
+        return store.unit(read_unit_id(id))
     # As it was typed then: two that were told apart then are still two.
-    earlier = store.unit(id) if aliases and isinstance(id, str) and is_keepable(id) else None
+    earlier = store.unit(id) if isinstance(id, str) and is_keepable(id) else None
     unit = read_unit_id(id) if earlier is None else earlier.id
     return earlier or store.unit(unit) or store.unit(aliases.get(unit, unit))
 

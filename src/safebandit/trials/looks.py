@@ -25,8 +25,8 @@ from safebandit.trials.approval import granted
 from safebandit.trials.conduct_words import units_of
 from safebandit.trials.decision_words import reason_of
 from safebandit.trials.design import CAUSES, Design
-from safebandit.trials.drafts import plain_number
 from safebandit.trials.events import Draft
+from safebandit.trials.noted_arms import plain_number
 from safebandit.trials.state import TrialState
 from safebandit.version import __version__
 

@@ -14,6 +14,9 @@ from safebandit.problems.limits import check_unit, is_listed
 # What may be told of a unit's risks: a number, or with several of them one each, or some by name.
 AnyRisk: TypeAlias = float | Sequence[float | None] | Mapping[str, float | None]
 
+# Numbers as Python has them, and nothing that only counts as one.
+_PLAIN = (int, float)
+
 
 def outcome_names(risks: Sequence[str]) -> list[str]:
     """The parts of an outcome, in order, as messages name them.
@@ -30,6 +33,9 @@ def read_outcome(id: Any, reward: Any, risk: Any, risks: Sequence[str]) -> list[
     >>> read_outcome("p-1", 1, {"nausea": 0}, ["toxicity", "nausea"])
     [1.0, None, 0.0]
     """
+    if len(risks) == 1 and type(reward) in _PLAIN and type(risk) in _PLAIN and 0 <= reward <= 1 and 0 <= risk <= 1:
+        # As most are: no message need be made. A -0.0 loses its sign, as below.
+        return [reward + 0.0, risk + 0.0]
     values = [reward, *_listed_risks(id, risk, risks)]
     if all(value is None for value in values):
         raise TrialError(f"nothing was told of unit {id!r}; give reward=, risk= or both")

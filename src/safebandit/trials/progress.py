@@ -7,8 +7,8 @@ from typing import Any
 
 from safebandit.core.stopping.words import measure_word, says
 from safebandit.trials.conduct_words import units_of
-from safebandit.trials.drafts import plain_number
 from safebandit.trials.looks import MOST_UNITS, RULE_WORDS, Measured, measured
+from safebandit.trials.noted_arms import plain_number
 from safebandit.trials.rules import then_says
 from safebandit.trials.state import TrialState
 

@@ -26,6 +26,8 @@ _SELDOM = (
 _ALWAYS = ("version", "status", "units", "decisions", "waiting")
 # Events about what needs a second person: they change nothing of what is known.
 _OF_TWO = ("proposed", "approved", "declined", "withdrawn", "unsealed")
+# Events after which a unit that was given no arm is given none again.
+_HOLDS_STAND = frozenset(("paused", "resumed", "closed", "recounted", *_OF_TWO))
 
 
 class TrialState:
@@ -109,7 +111,7 @@ class TrialState:
     def do(self, number: int, kind: str, content: dict[str, Any], store: Store) -> None:
         """Do what event `number` of this kind says; a rehearsal has drafts that never become events of a log."""
         self.granted = None
-        if kind not in ("paused", "resumed", "closed", "recounted", *_OF_TWO):
+        if kind not in _HOLDS_STAND:
             self._end_holds(kind, content)
         looks = self.allocator.looks
         self.done = bool(content.get("done"))
@@ -146,24 +148,26 @@ class TrialState:
         """Where something happens that may change it, a unit may be given an arm again."""
         if kind not in NO_ARM or not _is_for_some(content):
             self.holds.end()
-        if kind not in NO_ARM:
+        if kind not in NO_ARM and self.holds.standing:
             # A unit that is given an arm changes nothing in other strata.
             self.holds.end_for_some(self._stratum(content) if kind == "asked" else "")
 
     def _hold(self, number: int, kind: str, content: Mapping[str, Any]) -> None:
-        self._count_decision(content)
+        stratum = self._count_decision(content)
         if not _is_for_some(content):
             self.holds.note(number, waits=kind == "waiting")
         context, eligible = content.get("context"), content.get("eligible")
         by_context = context is not None and self.allocator.context_size > 0
         known = self.settings.read_context("a unit", context) if by_context else ()
-        self.holds.note_for(number, known, None if eligible is None else tuple(eligible), self._stratum(content))
+        self.holds.note_for(number, known, None if eligible is None else tuple(eligible), stratum)
 
-    def _count_decision(self, content: Mapping[str, Any]) -> None:
+    def _count_decision(self, content: Mapping[str, Any]) -> str:
+        """Count a decision; the stratum that it was made in."""
         self.decisions += 1
         stratum = self._stratum(content)
         if stratum:
             self.asked_in[stratum] = self.asked_in.get(stratum, 0) + 1
+        return stratum
 
     def _stratum(self, content: Mapping[str, Any]) -> str:
         return self.settings.read_stratum("a unit", content.get("stratum"))
@@ -213,11 +217,11 @@ class TrialState:
                 self._void(number, unit, store)
 
     def _give(self, number: int, content: dict[str, Any], store: Store) -> None:
-        self._count_decision(content)
+        stratum = self._count_decision(content)
         self.units += 1
         self.waiting += 1
         self.masked += "eligible" in content
-        unit, arm, stratum = content["unit"], content["arm"], self._stratum(content)
+        unit, arm = content["unit"], content["arm"]
         if stratum:
             self._give_in(stratum, arm, content["round"])
         # No two units share a play: the bits of their outcomes' Bernoulli reduction would be the same.
@@ -279,9 +283,9 @@ class TrialState:
 
     def _learn(self, unit: Unit, news: list[float | None], *, lost: bool = False) -> None:
         """Count what is new of a unit; of an arm that was withdrawn nothing is counted until it is added again."""
-        if unit.arm in self.allocator.arms:
-            k = self.allocator.arms.index(unit.arm)
-            context = self.settings.scaled(unit.context)
+        arms = self.allocator.arms
+        if unit.arm in arms:
+            k, context = arms.index(unit.arm), self.settings.scaled(unit.context)
             for counted in self.deciders.counting(unit.stratum):
                 counted.learn(k, unit.play, unit.round, tuple(unit.outcome), tuple(news), lost=lost, context=context)
 

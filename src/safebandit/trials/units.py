@@ -38,8 +38,9 @@ class Unit:
     @property
     def pending(self) -> bool:
         """Whether something of its outcome is still waited for."""
-        missing = any(value is None and at is None for value, at in zip(self.outcome, self.told_at, strict=True))
-        return self.lost_at is None and self.voided_at is None and missing
+        if self.lost_at is not None or self.voided_at is not None or None not in self.outcome:
+            return False
+        return (None, None) in zip(self.outcome, self.told_at, strict=True)
 
 
 class UnitTable(NamedTuple):

@@ -106,6 +106,26 @@ def test_arms_of_which_the_same_is_known_are_as_likely():
     assert chance[0] == pytest.approx(chance[1], abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_kept_of_a_table_is_what_would_be_computed(seed):
+    plays, rewards, harms = random_state(seed, risks=2)
+    one = told(bench(plays.size, (0.3, 0.4)), plays, rewards, harms)
+    rng = np.random.default_rng(seed)
+    for _ in range(6):
+        one.decide(1)
+        kept = one.memory.table.copy()
+        one.arms["available"][:] = rng.integers(0, 2, plays.size)
+        one.decide(1)
+        again = one.memory.table.copy()
+        # As a policy finds it that has written nothing yet.
+        one.memory.table["value"][:] = np.nan
+        one.decide(1)
+        assert one.memory.table.tobytes() == again.tobytes()
+        np.testing.assert_array_equal(kept["value"][:, RISKS:], again["value"][:, RISKS:])
+        one.arms["available"][:] = 1
+        one.learn(int(rng.integers(plays.size)), *rng.integers(0, 2, 3).astype(float))
+
+
 def test_an_arm_that_may_not_be_given_has_no_part():
     plays, rewards, harms = [9, 9, 9], [8, 5, 3], [[1, 1, 1]]
     one = told(bench(3, (0.3,)), plays, rewards, harms)

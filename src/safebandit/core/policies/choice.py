@@ -100,7 +100,14 @@ def asked_round(safety: Any, risk: Seen, t: int, risks: int, lasting: bool) -> i
 
 @piece
 def is_permissible(index: Any, state: State, k: int, t: int, lasting: bool) -> bool:
-    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers.
+    """Whether every risk of the arm is permissible; where somebody reads them, its risk indices are written."""
+    return passes_gates(index, state, k, t, lasting, state.watched)
+
+
+@piece
+def passes_gates(index: Any, state: State, k: int, t: int, lasting: bool, noting: bool) -> bool:
+    """Whether every risk of the arm is permissible; all are asked, so that draws do not depend on the answers. With
+    `noting` the risk indices are written.
 
     Where a course excludes upwards, the arm below, which was written before, must be permissible, too.
     """
@@ -108,7 +115,7 @@ def is_permissible(index: Any, state: State, k: int, t: int, lasting: bool) -> b
     for j in range(1, 1 + state.risks):
         risk = quantity(state, k, j)
         clock = asked_round(index, risk, t, state.risks, lasting)
-        if state.watched:
+        if noting:
             before = (stream.a, stream.b, stream.c, stream.counter)
             write(state, k, RISKS + j - 1, lower(index, risk, clock, risk.limit, stream))
             # What was drawn for the table is drawn again for the gate, and is the same.

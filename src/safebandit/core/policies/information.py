@@ -20,7 +20,7 @@ from safebandit.core.indices.fixed import PosteriorGate
 from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import draw_by_chances, is_permissible, may_come, play_when_none
+from safebandit.core.policies.choice import draw_by_chances, may_come, passes_gates, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
 from safebandit.core.policies.words import Decision, risk_word_of
 from safebandit.errors import PolicyError
@@ -64,6 +64,13 @@ class InformationDirected(NamedTuple):
         """That the chances which a decision writes are its exact law."""
         return True
 
+    @property
+    def keeps_table(self) -> bool:
+        """That what a decision writes from the risk indices on is true until an outcome comes, and is not computed
+        again before.
+        """
+        return True
+
     def planned(self, units: int | None) -> InformationDirected:
         """The policy with all that was not given, for so many planned units, or as many as are usual."""
         known = units if self.units is None else self.units
@@ -85,10 +92,12 @@ class InformationDirected(NamedTuple):
 
     def why(self, decision: Decision, arm: int) -> str:
         """Why this arm was drawn from the mixture, or why not."""
-        chance, cost = decision.probabilities, decision.own["expected cost"][arm]
-        if chance[arm] == 0.0:
+        chances = decision.probabilities.tolist()
+        if chances[arm] == 0.0:
+            cost = decision.own["expected cost"][arm]
             return f"permissible; its expected cost of {cost:.4g} is too much for what it would teach"
-        parts = ", ".join(f'{chance[i]:.4g} "{decision.arms[i]}"' for i in np.flatnonzero(chance > 0.0))
+        mixed = zip(chances, decision.arms, strict=True)
+        parts = ", ".join(f'{chance:.4g} "{name}"' for chance, name in mixed if chance > 0.0)
         drawn = "drawn" if arm == decision.k else "another arm was drawn"
         return f"{drawn} from the mixture of least squared cost for what it teaches: {parts}"
 
@@ -133,17 +142,17 @@ def _learned(policy: InformationDirected, state: State, k: int, j: int, value: f
 
 @decide.register(InformationDirected)
 def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, bool]:
-    believed = _weigh(state)
-    own, safe_arms, open_arms = RISKS + state.risks, 0, 0
+    # While no outcome comes, what a table says that somebody keeps stays true: many may ask together.
+    if not state.watched or math.isnan(_own(state, 0, BEST)):
+        _write_beliefs(state)
+    safe_arms, open_arms = 0, 0
     for k in range(state.size):
+        noting = state.watched and math.isnan(written(state, k, RISKS))
         # NaN compares False, so an arm of which nothing can be said is never permissible.
-        safe = is_permissible(_gate(policy), state, k, t, False) and believed.cost[k] >= 0.0 <= believed.lesson[k]
+        safe = passes_gates(_gate(policy), state, k, t, False, noting) and _is_known(state, k)
         write(state, k, PERMISSIBLE, 1.0 if safe else 0.0)
         write(state, k, INDEX, math.nan)
         write(state, k, CHANCE, 0.0)
-        write(state, k, own + COST, believed.cost[k])
-        write(state, k, own + LESSON, believed.lesson[k])
-        write(state, k, own + BEST, believed.best[k])
         safe_arms += safe and may_come(state, k)
         open_arms += safe and at(state.arms, k).available != 0
     if open_arms > 0:
@@ -168,8 +177,27 @@ def _note(policy: Any, state: State, k: int, j: int) -> None:
             risk = quantity(state, k, 1 + i)
             counts[i, 0], counts[i, 1], limits[i] = risk.plays, risk.ones, risk.limit
         note_risks(row, counts, limits, policy.odds)
+        for i in range(state.risks):
+            write(state, k, RISKS + i, math.nan)
     for i in range(row.size):
         seen.own[i] = row[i]
+    # What the table of a decision says is of before.
+    write(state, 0, RISKS + state.risks + BEST, math.nan)
+
+
+@rare
+def _write_beliefs(state: State) -> None:
+    """Write what every arm costs and teaches, and its chance to be the best."""
+    believed, own = _weigh(state), RISKS + state.risks
+    for k in range(state.size):
+        write(state, k, own + COST, believed.cost[k])
+        write(state, k, own + LESSON, believed.lesson[k])
+        write(state, k, own + BEST, believed.best[k])
+
+
+@inlined
+def _is_known(state: State, k: int) -> bool:
+    return _own(state, k, COST) >= 0.0 and _own(state, k, LESSON) >= 0.0
 
 
 @rare

@@ -30,7 +30,7 @@ class Decision(NamedTuple):
     """A decision and what it saw: the arm by number (HOLD or WAIT: none), whether no arm was permissible; and of every
     arm if it is permissible, its reward index, its risk indices (columns), its probability where the policy mixes arms,
     and the policy's own numbers by name; NaN where there is none. Not `by_policy`: the trial's conduct decided, and the
-    policy was not asked.
+    policy was not asked. `saw` are the bytes of all these numbers, arm by arm.
     """
 
     k: int
@@ -42,6 +42,7 @@ class Decision(NamedTuple):
     own: Mapping[str, Numbers]
     arms: tuple[str, ...]
     by_policy: bool = True
+    saw: bytes = b""
 
 
 def why(policy: Any, decision: Decision, arm: int) -> str:

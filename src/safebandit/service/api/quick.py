@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from safebandit.errors import SafebanditError
@@ -22,7 +23,9 @@ from safebandit.trials.events import read_json
 
 PREFIX = ["", "v1", "trials"]
 _JSON = (b"content-type", b"application/json")
-_PARAMETERS = {"trial", "body", "request", "response", "key"}
+_PARAMETERS = {"trial", "body", "request", "key"}
+# Of a function that sets the status of an answer that is made for it.
+_OF_STATUS = {"response"}
 
 
 class Status:
@@ -35,6 +38,7 @@ class _Quick(NamedTuple):
     """A route that is answered here: the check of its key, how its parts are read and its answer is written."""
 
     route: APIRoute
+    says_status: bool
     check: Callable[..., Any]
     read_trial: Callable[..., tuple[Any, Any]]
     read_body: Callable[..., tuple[Any, Any]]
@@ -62,13 +66,15 @@ class QuickPaths:
             return
         scope["route"], scope["path_params"], scope["endpoint"] = quick.route, {"trial": trial}, quick.route.endpoint
         request, status = Request(scope, receive, send), Status()
+        named = {"response": status} if quick.says_status else {}
         try:
             key = await quick.check(request, None)
-            given = await quick.route.endpoint(
-                trial=read[0], body=read[1], request=request, response=status, key=key
-            )  # fmt: skip
+            given = await quick.route.endpoint(trial=read[0], body=read[1], request=request, key=key, **named)
         except (RefusedError, SafebanditError) as problem:
             await answer_to(problem)(scope, receive, send)
+            return
+        if isinstance(given, Response):
+            await given(scope, receive, send)
             return
         content = quick.write(given)
         code = status.status_code or quick.route.status_code or 200
@@ -91,10 +97,11 @@ def _quick(route: APIRoute) -> _Quick:
     needs, path, body = whole.dependencies, whole.path_params, route.body_field
     others = (*whole.query_params, *whole.header_params, *whole.cookie_params)
     taken = set(inspect.signature(route.endpoint).parameters)
-    known = len(needs) == len(path) == 1 and taken == _PARAMETERS and not others
+    known = len(needs) == len(path) == 1 and taken - _OF_STATUS == _PARAMETERS and not others
     if not known or needs[0].call is None or body is None or route.response_field is None:
         raise TypeError(f"{route.path} takes what the short way does not know: {', '.join(sorted(taken))}")
-    return _Quick(route, needs[0].call, path[0].validate, body.validate, route.response_field.serialize_json)
+    read, write = (path[0].validate, body.validate), route.response_field.serialize_json
+    return _Quick(route, taken != _PARAMETERS, needs[0].call, *read, write)
 
 
 async def _read(receive: Receive) -> tuple[list[Message | HTTPException], bytes | None]:
