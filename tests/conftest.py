@@ -1,6 +1,5 @@
 """Settings that all tests share."""
 
-import fcntl
 import functools
 import gc
 import os
@@ -78,19 +77,13 @@ def postgres():
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory, worker_id):
-    """The site of the docs, built strictly: once, for all processes of a run."""
+def site():
+    """The site of the docs, built strictly: once, for all processes of a run and for `make check`."""
     import build_site
 
-    folder = tmp_path_factory.getbasetemp()
-    work = (folder if worker_id == "master" else folder.parent) / "site"
-    work.mkdir(exist_ok=True)
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (work / "built").exists():
-            assert build_site.build(work) == work / "site"
-            (work / "built").touch()
-    return work / "site"
+    built = build_site.build_once()
+    assert built is not None
+    return built
 
 
 @pytest.fixture
