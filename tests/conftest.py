@@ -11,7 +11,7 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from safebandit import sources
+from safebandit import cli, sources
 from safebandit.cli import main
 from safebandit.waits import WAITS
 
@@ -108,6 +108,8 @@ tree_of_commands = functools.cache(typer.main.get_command)
 def command(monkeypatch, capsysbinary):
     """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""
     monkeypatch.setattr(typer.main, "get_command", tree_of_commands)
+    # Garbage is looked for here as often as before: what tests leave behind would add up.
+    monkeypatch.setattr(cli, "GARBAGE", gc.get_threshold()[0])
     # What is compiled here depends on the tests before.
     monkeypatch.setattr(WAITS, "announce", lambda say: None)
 
