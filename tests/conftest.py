@@ -1,6 +1,5 @@
 """Settings that all tests share."""
 
-import fcntl
 import functools
 import gc
 import os
@@ -12,7 +11,7 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from safebandit import sources
+from safebandit import cli, sources
 from safebandit.cli import main
 from safebandit.waits import WAITS
 
@@ -49,6 +48,12 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples in docstrings are the package's; to look for some in every test takes a tenth of collecting."""
+    return [found for found in (yield) if isinstance(found, pytest.Module)]
+
+
 def pytest_terminal_summary(terminalreporter, config):
     # Here, and not beside the browser tests: the process that writes the summary of a parallel run collects nothing.
     here = Path(__file__).parent
@@ -72,19 +77,13 @@ def postgres():
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory, worker_id):
-    """The site of the docs, built strictly: once, for all processes of a run."""
+def site():
+    """The site of the docs, built strictly: once, for all processes of a run and for `make check`."""
     import build_site
 
-    folder = tmp_path_factory.getbasetemp()
-    work = (folder if worker_id == "master" else folder.parent) / "site"
-    work.mkdir(exist_ok=True)
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (work / "built").exists():
-            assert build_site.build(work) == work / "site"
-            (work / "built").touch()
-    return work / "site"
+    built = build_site.build_once()
+    assert built is not None
+    return built
 
 
 @pytest.fixture
@@ -109,6 +108,8 @@ tree_of_commands = functools.cache(typer.main.get_command)
 def command(monkeypatch, capsysbinary):
     """Run `safebandit ...` in this process; tests of signals, pipes and imports start real ones."""
     monkeypatch.setattr(typer.main, "get_command", tree_of_commands)
+    # Garbage is looked for here as often as before: what tests leave behind would add up.
+    monkeypatch.setattr(cli, "GARBAGE", gc.get_threshold()[0])
     # What is compiled here depends on the tests before.
     monkeypatch.setattr(WAITS, "announce", lambda say: None)
 

@@ -112,6 +112,26 @@ def test_a_notebook_is_a_page(tmp_path):
     assert "    42" in page
 
 
+def test_the_site_is_built_anew_only_where_something_has_changed_or_it_failed(tmp_path, monkeypatch):
+    for name in ("docs/index.md", "src/a.py", "tools/b.py", *build_site.MORE, "constraints.txt", "pyproject.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    tries = []
+
+    def build(work):
+        tries.append(work)
+        return None if len(tries) == 2 else work / "site"
+
+    monkeypatch.setattr(build_site, "ROOT", tmp_path)
+    monkeypatch.setattr(build_site, "build", build)
+    work = tmp_path / "build" / "site"
+    assert [build_site.build_once(work) for _ in range(2)] == [work / "site"] * 2
+    assert len(tries) == 1
+    (tmp_path / "src" / "a.py").write_text("another")
+    assert [build_site.build_once(work) for _ in range(3)] == [None, work / "site", work / "site"]
+    assert len(tries) == 3
+
+
 def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(site):
     pages, docs = list(site.rglob("*.html")), site.parent / "docs"
     made = {page.relative_to(site).with_suffix(".md") for page in pages} - {Path("404.md")}

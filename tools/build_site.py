@@ -6,6 +6,8 @@ CONTRIBUTING.md become pages, formulas become MathML, notebooks become pages, an
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import re
 import shutil
@@ -153,10 +155,35 @@ def build(work: Path) -> Path | None:
     return None if subprocess.run(command, cwd=work, check=False).returncode else work / "site"
 
 
+def build_once(work: Path = ROOT / "build" / "site") -> Path | None:
+    """Build the site, unless what is in the folder was built of the same files; one process builds, others wait."""
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        mark, made_of = work / "made-of", _hash_of_all_that_is_read()
+        if mark.exists() and mark.read_text(encoding="utf-8") == made_of:
+            return work / "site"
+        mark.unlink(missing_ok=True)
+        built = build(work)
+        if built is not None:
+            mark.write_text(made_of, encoding="utf-8")
+        return built
+
+
+def _hash_of_all_that_is_read() -> str:
+    """Of pages, of docstrings, of what builds them, and of the versions of that."""
+    found = hashlib.sha256()
+    folders = [path for name in ("docs", "src", "tools") for path in (ROOT / name).rglob("*")]
+    for path in sorted([*folders, *(ROOT / name for name in (*MORE, "constraints.txt", "pyproject.toml"))]):
+        if path.is_file() and path.suffix != ".pyc":
+            found.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
 def main() -> int:
     """Build it, and say how long that took."""
     began = time.perf_counter()
-    built = build(ROOT / "build" / "site")
+    built = build_once()
     if built is None:
         return 1
     shutil.rmtree(SITE, ignore_errors=True)

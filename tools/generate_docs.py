@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import os
 import re
@@ -70,15 +71,12 @@ def characteristics_page() -> str:
 
 def command_paths() -> list[tuple[str, ...]]:
     """Every command and sub-command, as the command line itself knows them."""
-    from typer.main import get_command
-
-    from safebandit.cli import app
 
     def below(command: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
         inner = getattr(command, "commands", {})
         return [path, *(found for name, each in inner.items() for found in below(each, (*path, name)))]
 
-    return below(get_command(app), ())
+    return below(_tree(), ())
 
 
 def commands_page() -> str:
@@ -90,13 +88,21 @@ def commands_page() -> str:
     return "\n".join(lines)
 
 
-def _help(path: tuple[str, ...]) -> str:
+@functools.cache
+def _tree() -> Any:
+    """All commands; to make the tree takes longer than to show the help of one."""
+    from typer.main import get_command
+
     from safebandit.cli import app
 
+    return get_command(app)
+
+
+def _help(path: tuple[str, ...]) -> str:
     # The same on every machine, whatever its terminal is like.
     os.environ.update({"COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1"})
     with contextlib.redirect_stdout(io.StringIO()) as text:
-        app([*path, "--help"], standalone_mode=False, prog_name="safebandit")
+        _tree()([*path, "--help"], standalone_mode=False, prog_name="safebandit")
     return text.getvalue()
 
 

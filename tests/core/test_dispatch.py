@@ -29,6 +29,8 @@ PACKAGE = Path(safebandit.__file__).parent
 
 # A compiled function in a module of its own, which calls a formula of another module.
 PROBE = """
+import sys
+
 from safebandit.core.dispatch import compiled
 from safebandit.core.indices.kl import budget
 
@@ -39,7 +41,7 @@ def probe(t):
 
 
 if __name__ != "__main__":
-    print(probe(10), sum(probe.stats.cache_hits.values()))
+    print(probe(10), sum(probe.stats.cache_hits.values()), "numba.np.linalg" in sys.modules)
 """
 
 SHORT_FORMULA = """
@@ -226,13 +228,17 @@ def copied(tmp_path):
 
 
 def run_probe(package, cache):
-    """The value that the probe prints, how often the disk served it, and what Python had to say."""
+    """The value that the probe prints, how often the disk served it, and what Python had to say.
+
+    What Numba can compile is learnt, and SciPy loaded for it, where something is compiled and nowhere else.
+    """
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-W", "always", "-c", "import safebandit.probe"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    value, hits = done.stdout.split()
+    value, hits, ready_to_compile = done.stdout.split()
+    assert ready_to_compile == str(hits == "0")
     return float(value), int(hits), done.stderr
 
 

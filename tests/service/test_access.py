@@ -223,6 +223,8 @@ def test_an_expired_key_is_401(served):
 def test_a_revoked_key_is_401_at_once_here_and_soon_in_other_processes(served):
     made = served.post("/v1/keys", {"name": "desk", "role": "operator", "days": 1}).json()
     assert with_key(served, made["key"]).status_code == 200
+    # That it was used is written after the answer, and both answers below are to tell it.
+    ask_again_until(lambda: served.app.state.keys.one(made["id"]).used, "a use of a key is not written")
     gone = served.request("DELETE", f"/v1/keys/{made['id']}").json()
     assert gone["revoked"] is not None
     assert with_key(served, made["key"]).status_code == 401

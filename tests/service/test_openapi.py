@@ -45,6 +45,16 @@ def crowded(served):
     return served
 
 
+@pytest.fixture(scope="module")
+def connected():
+    """One connection for thousands of requests, and no look for proxies before each."""
+    import requests
+
+    with requests.Session() as session:
+        session.trust_env = False
+        yield session
+
+
 # Names made at random hit no trial; most requests are to meet one.
 def map_path_parameters(context, path_parameters):
     name = str((path_parameters or {}).get("trial", ""))
@@ -54,7 +64,7 @@ def map_path_parameters(context, path_parameters):
 
 
 @pytest.mark.parametrize("reading", [True, False])
-def test_requests_made_from_the_document(reading, schema, crowded, subtests):
+def test_requests_made_from_the_document(reading, schema, crowded, connected, subtests):
     from schemathesis.pytest.lazy import get_all_tests
     from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
@@ -62,7 +72,7 @@ def test_requests_made_from_the_document(reading, schema, crowded, subtests):
     # Beyond a schema: which units, policies and arms there are, that names differ, that text has no control characters;
     # and every path without a key, and with keys that do not work, is another test's.
     excluded = [positive_data_acceptance, ignored_auth]
-    options = {"headers": headers, "timeout": SECONDS, "excluded_checks": excluded}
+    options = {"headers": headers, "timeout": SECONDS, "excluded_checks": excluded, "session": connected}
 
     def is_answered(case):
         case.call_and_validate(base_url=crowded.url, **options)

@@ -1,5 +1,6 @@
 """Live trials: ask and tell in any order, hold rather than harm, save and go on, recompute, and say why."""
 
+import functools
 import json
 import math
 import random
@@ -439,9 +440,16 @@ def test_it_is_corrected_given_up_amended_paused_and_closed_as_a_record_is():
 # Saved, and gone on with.
 
 
+@functools.lru_cache(maxsize=10_000)
+def content_of(event):
+    """What an event says, read once: it is looked up again after every step."""
+    return event.content
+
+
 def known_of(trial, id):
     """What the log says of a unit's reward and risk."""
-    told = [event.content["outcome"] for event in trial.log if event.kind == "told" and event.content["unit"] == id]
+    contents = [content_of(event) for event in trial.log if event.kind == "told"]
+    told = [content["outcome"] for content in contents if content["unit"] == id]
     return [next((value for value in part if value is not None), None) for part in zip([None] * 2, *told, strict=True)]
 
 
@@ -763,7 +771,7 @@ def test_an_arm_is_given_only_while_it_is_permissible(policy):
 
 def risks_of(trial, k):
     """The risks of the units of arm k, as the log says them."""
-    asked = [event.content for event in trial.log if event.kind == "asked"]
+    asked = [content_of(event) for event in trial.log if event.kind == "asked"]
     return [known_of(trial, content["unit"])[1] for content in asked if content["arm"] == str(k)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -35,6 +36,9 @@ from safebandit.waits import WAITS
 
 # Exit statuses: a request that cannot be done, and a database whose bytes are not those that were written.
 MISTAKE, DAMAGED = 2, 4
+# So many objects are made, less those that are freed, before garbage is looked for: loaded modules hold hundreds
+# of thousands, none of them garbage, and Python's own 700 would look through them for a tenth of a command's time.
+GARBAGE = 50_000
 
 BEGIN = f"""safebandit {__version__}: adaptive experiments that keep every choice safe.
 
@@ -87,6 +91,7 @@ def options(
 
 def main() -> None:
     """Run a command; a mistake gives one line and exit status 2, a damaged database 4, Ctrl-C 130."""
+    gc.set_threshold(GARBAGE)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown by its number.
         sys.stdout.reconfigure(errors="backslashreplace")

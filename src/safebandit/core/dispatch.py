@@ -33,6 +33,7 @@ import numba
 import platformdirs
 from numba import types
 from numba.core import event
+from numba.core.runtime.nrt import rtsys
 from numba.extending import overload, register_jitable
 
 from safebandit.core.parts import LeanCompiler, PartCompiler, operators_known
@@ -171,7 +172,20 @@ def _behind_door(dispatcher: Any) -> Any:
             save_it(signature, code)
 
     dispatcher.compile, cache.save_overload = compile_alone, save_alone
+    if hasattr(cache, "_load_overload"):
+        cache.load_overload = functools.partial(_load_alone, cache)
     return dispatcher
+
+
+def _load_alone(cache: Any, signature: Any, context: Any) -> Any:
+    """Load what is kept, without what only a compiler needs.
+
+    Numba would first learn all that it can compile, and find linear algebra in SciPy: a third of a second, for nothing
+    where all is kept. It does so anyway before it compiles. Machine code itself needs Numba's runtime and no more.
+    """
+    rtsys.initialize(context)
+    with cache._guard_against_spurious_io_errors():
+        return cache._load_overload(signature, context)
 
 
 def _lock(descriptor: int) -> None:

@@ -23,7 +23,7 @@ from numba import _dynfunc, types
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.typed_passes import AnnotateTypes, NativeLowering, NopythonRewrites
 from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineClosureLikes
 
@@ -122,17 +122,20 @@ class _PartLowering(NativeLowering):
 
 
 _LEAN: dict[Any, Any] = {NopythonRewrites: _ArrayRewrites, InlineClosureLikes: _InnerFunctions}
+# A copy of all that is known of a function, for people who want to read it; it would be kept as long as the function.
+_FOR_READERS: Any = AnnotateTypes
 
 
 class LeanCompiler(compiler.Compiler):
-    """Numba's own steps, but those that look for what is not there."""
+    """Numba's own steps, but those that look for what is not there, or keep what nobody reads."""
 
     replaced: ClassVar = _LEAN
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
-            pipeline.passes[:] = [(self.replaced.get(each, each), words) for each, words in pipeline.passes]
+            steps = [(each, words) for each, words in pipeline.passes if each is not _FOR_READERS]
+            pipeline.passes[:] = [(self.replaced.get(each, each), words) for each, words in steps]
             pipeline._finalized = False
             pipeline.finalize()
         return pipelines
