@@ -239,7 +239,7 @@ class Replay:
             if state.stands_for(()) is None:
                 drafts.check_id(state, asked)
                 draft = drafts.ask(state, asked)
-                if draft.kind == event.kind and canonical(draft.body, finite=True) == event.body:
+                if draft.kind == event.kind and canonical(draft.to_write, finite=True) == event.body:
                     return draft.body
         except (SafebanditError, ValueError):
             pass

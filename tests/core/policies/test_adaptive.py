@@ -54,8 +54,8 @@ def after(policy, ones=ONES, *, dropped=(), given=None):
     first, known = np.zeros(1, np.int64), one.unknown[None].view(CELL)
     told = Told(first, first, first + 1, np.ones((1, 2)).view(CELL), known, np.array([False]), no_contexts(1))
     one.kernels.learn(one.called, LOOKING, one.memory, told)
-    one.arms["available"] = 1
-    one.arms["available"][list(dropped if given is None else given)] = 0
+    one.arms["available"], one.arms["dropped"] = 1, 0
+    one.arms["dropped"][list(dropped if given is None else given)] = 1
     return one
 
 

@@ -89,13 +89,13 @@ def test_nothing_known_is_no_reason_to_move(stand):
 
 def test_a_dose_that_may_not_be_given_is_not(stand):
     stand.at(1, [3, 3, 0, 0, 0], [0, 0, 0, 0, 0])
-    stand.arms["available"][2] = 0
+    stand.arms["dropped"][2] = 1
     # A dropped dose is out with those above; the design stays below it.
     assert stand.next() == 1
     assert stand.permissible.tolist() == [True, True, False, False, False]
-    stand.arms["available"][:] = [0, 1, 1, 1, 1]
+    stand.arms["available"], stand.arms["dropped"] = 1, [1, 0, 0, 0, 0]
     assert stand.next() == HOLD
-    stand.arms["available"][:] = 1
+    stand.arms["available"], stand.arms["dropped"] = 1, 0
 
 
 def test_a_step_down_waits_for_the_dose_below():
