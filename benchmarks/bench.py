@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from instructions import instructions_per_round
-from load.measure import Load, answered, growth, long_trial
+from load.measure import Load, answered, growth, long_trials
 from safebandit.core.policies.catalogue import POLICIES
 from speed import analysis, designs, kept, linear, machine, picture, report
 from speed.size import FULL, QUICK, TINY, Size
@@ -65,7 +65,7 @@ def _service(size: Size) -> dict[str, Any]:
     load = Load(desks=2, connections=8, pairs=size.service_pairs, seconds=30.0)
     driven = [answer._asdict() for answer in _told("service", answered(load, size.services))]
     grown = growth(SHORT_TRIAL, size.long_trial, repeats=2 * size.repeats - 1)
-    return {"service": driven, "growth": grown, "long": long_trial(size.long_trial)}
+    return {"service": driven, "growth": grown, "long": long_trials(size.long_trial)}
 
 
 def _told(section: str, figures: Iterable[R]) -> Iterator[R]:

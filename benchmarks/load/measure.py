@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from load.desk import MEANS, Order
+from safebandit.core.policies.catalogue import recommended
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.verification import verify
 from servers.postgres import Postgres
 from servers.service import Service
+from speed.size import FEWER
 
 # How many units may wait on an arm: more than there are connections, so that nobody is told to wait.
 PENDING = 1000
@@ -178,27 +180,36 @@ def growth(few: int, many: int, repeats: int, pairs: int = 40) -> tuple[float, f
         return statistics.median(costs["few"]), statistics.median(costs["many"])
 
 
-def long_trial(units: int) -> dict[str, float]:
-    """Seconds to verify a trial of so many units, in full and from its checkpoint; milliseconds of a correction."""
+def long_trials(units: int) -> dict[str, float]:
+    """Seconds to verify a trial of so many units, by the policy that is recommended for so many, in full and from its
+    checkpoint, and by the one that is recommended for fewer; milliseconds of a correction.
+    """
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "trials.db") as ledger:
         rng, checkpoint = random.Random(1), Path(folder) / "checkpoint"
-        for name, count in (("short", 50), ("long", units)):
-            ledger.create(name, Settings.read(list(MEANS), 0.3, seed=1, pending_cap=PENDING, units=units))
-            _pairs(ledger, name, "unit", count, rng)
-        found = {"units": float(units)}
-        # What is compiled is not counted, nor the first correction, which reads all units.
-        verify(ledger, "short")
+        for name, policy in (("long", recommended(units, 1)), (FEWER, FEWER)):
+            for each, count in ((f"short {name}", 50), (name, units)):
+                settings = Settings.read(list(MEANS), 0.3, policy=policy, seed=1, pending_cap=PENDING, units=units)
+                ledger.create(each, settings)
+                _pairs(ledger, each, "unit", count, rng)
+            # What is compiled is not counted.
+            verify(ledger, f"short {name}")
+        found = {"units": float(units), f"verify {FEWER}": _seconds_to_verify(ledger, FEWER)}
+        # Nor is the first correction, which reads all units.
         ledger.correct("long", "unit 0", reward=0.5, reason="bench", actor="bench")
         for what in ("verify", "from a checkpoint"):
-            begun = time.monotonic()
-            if not verify(ledger, "long", checkpoint=checkpoint).holds:
-                raise RuntimeError("the trial does not hold")
-            found[what] = time.monotonic() - begun
+            found[what] = _seconds_to_verify(ledger, "long", checkpoint)
         begun = time.monotonic()
         for i in range(1, 6):
             ledger.correct("long", f"unit {i}", reward=0.5, reason="bench", actor="bench")
         found["correction"] = 1000.0 * (time.monotonic() - begun) / 5
         return found
+
+
+def _seconds_to_verify(ledger: Ledger, trial: str, checkpoint: Path | None = None) -> float:
+    begun = time.monotonic()
+    if not verify(ledger, trial, checkpoint=checkpoint).holds:
+        raise RuntimeError("the trial does not hold")
+    return time.monotonic() - begun
 
 
 def _pairs(ledger: Ledger, trial: str, name: str, pairs: int, rng: random.Random, *, together: int = 100) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from safebandit.core.policies.catalogue import recommended
 from speed import analysis
 from speed.designs import DESIGNS
 from speed.kept import Run
 from speed.linear import GOAL as BY_FEATURES
+from speed.size import FEWER
 from speed.sweeps import Cell
 
 # Rounds per second as a share of the bare loop's, at least: the drug trial, over GOAL_HORIZON rounds.
@@ -117,9 +119,10 @@ def _service(run: Run) -> Iterator[Goal]:
         what = "service: two workers against one, PostgreSQL, several trials"
         yield Goal(what, f"{two / one:.2f} times", f"at least {TWO_WORKERS:g} times", two / one >= TWO_WORKERS)
     if run.long:
-        what, spent = f"verification of {LONG_UNITS:,} units", run.long["verify"]
-        about_it = run.long["units"] == LONG_UNITS
-        yield Goal(what, f"{spent:.1f} s", f"under {VERIFY_SECONDS:g} s", spent < VERIFY_SECONDS if about_it else None)
+        about_it, wanted = run.long["units"] == LONG_UNITS, f"under {VERIFY_SECONDS:g} s"
+        for key, policy in (("verify", recommended(LONG_UNITS, 1)), (f"verify {FEWER}", FEWER)):
+            what, spent = f"verification of {LONG_UNITS:,} units, {policy}", run.long[key]
+            yield Goal(what, f"{spent:.1f} s", wanted, spent < VERIFY_SECONDS if about_it else None)
     if run.growth:
         few, many = run.growth
         what = "service: a pair in a trial of 100,000 events in those of 100"

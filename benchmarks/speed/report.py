@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from safebandit.core.policies.catalogue import recommended
 from speed.designs import DESIGNS
 from speed.goals import GOAL_HORIZON, MACHINE, SHARES, as_share, judge
 from speed.kept import Change, Run, changes, common_change
 from speed.linear import ARMS, FEATURES
+from speed.size import FEWER
 from speed.sweeps import BARE, Cell
 from speed.tables import Table
 
@@ -145,9 +147,10 @@ def _service(run: Run) -> Table:
     few, many = run.growth
     note = f"A pair costs {few:,.0f} us of processor time in a trial of 100 events, {many:,.0f} us in one of 100,000."
     note += (
-        f" A trial of {run.long['units']:,.0f} units is verified in {run.long['verify']:.1f} s, in "
-        f"{run.long['from a checkpoint']:.1f} s from its checkpoint, and a correction takes "
-        f"{run.long['correction']:.0f} ms."
+        f" A trial of {run.long['units']:,.0f} units is verified in {run.long[f'verify {FEWER}']:.1f} s with {FEWER}. "
+        f"With {recommended(int(run.long['units']), 1)}, which is recommended for so many, it is in "
+        f"{run.long['verify']:.1f} s, in {run.long['from a checkpoint']:.1f} s from its checkpoint, and a correction "
+        f"takes {run.long['correction']:.0f} ms."
     )
     return Table("The service over loopback, every answer on disk", header, rows, note)
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from safebandit.core.policies import policy_from_text
 from safebandit.core.policies.catalogue import POLICIES
 
+# What is recommended for trials of up to some thousand units.
+FEWER = "safe-ids"
 # For long simulations and many arms; what a unit of `safe-ids` costs is a figure of its own, and so is what a round of
 # those costs that go by features.
-LONG = tuple(
-    name for name in POLICIES if name != "safe-ids" and not getattr(policy_from_text(name), "by_features", False)
-)
+LONG = tuple(name for name in POLICIES if name != FEWER and not getattr(policy_from_text(name), "by_features", False))
 # A database, how many workers serve it, how many units a request is about, and in how many trials.
 SERVICES = (("SQLite", 1, 1, 1), ("SQLite", 1, 100, 1), ("PostgreSQL", 1, 1, 4), ("PostgreSQL", 2, 1, 4))
 
