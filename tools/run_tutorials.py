@@ -1,13 +1,14 @@
 """Run the notebooks of the tutorials, and write what they show into them.
 
-    python tools/run_tutorials.py            # all of them, about a minute
-    python tools/run_tutorials.py past-data  # some, by name
+    python tools/run_tutorials.py              # all of them, about a minute
+    python tools/run_tutorials.py 3-past-data  # some, by name
 
 A test runs them too, and fails where a notebook says something else than is written there.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -49,8 +50,17 @@ def run(path: Path, commands: Path = Path(sys.executable).parent) -> nbformat.No
 
 
 def shown(notebook: nbformat.NotebookNode) -> list[list[Any]]:
-    """What each cell shows as text; a picture is there or not, its bytes depend on fonts and versions."""
-    return [[_text(output) for output in cell.outputs] for cell in notebook.cells if cell.cell_type == "code"]
+    """What each cell shows as text; a picture is there or not, its bytes depend on fonts and versions.
+
+    What is printed in a row is one text: in how many parts it arrives depends on how busy the machine is.
+    """
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            by_kind = itertools.groupby(cell.outputs, lambda output: output.output_type == "stream")
+            texts = (("".join if printed else list)(map(_text, outputs)) for printed, outputs in by_kind)
+            found.append(list(texts))
+    return found
 
 
 def _text(output: nbformat.NotebookNode) -> Any:
@@ -61,6 +71,10 @@ def _text(output: nbformat.NotebookNode) -> Any:
 
 def main(names: list[str]) -> None:
     """Run some notebooks, or all, and write them."""
+    known = [path.stem for path in notebooks()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"there is no tutorial {unknown[0]}; known: {', '.join(known)}")
     for path in notebooks():
         if not names or path.stem in names:
             nbformat.write(run(path), path)
