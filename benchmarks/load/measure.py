@@ -187,12 +187,12 @@ def long_trials(units: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "trials.db") as ledger:
         rng, checkpoint = random.Random(1), Path(folder) / "checkpoint"
         for name, policy in (("long", recommended(units, 1)), (FEWER, FEWER)):
-            for each, count in ((f"short {name}", 50), (name, units)):
+            for each, count in ((f"short-{name}", 50), (name, units)):
                 settings = Settings.read(list(MEANS), 0.3, policy=policy, seed=1, pending_cap=PENDING, units=units)
                 ledger.create(each, settings)
                 _pairs(ledger, each, "unit", count, rng)
             # What is compiled is not counted.
-            verify(ledger, f"short {name}")
+            verify(ledger, f"short-{name}")
         found = {"units": float(units), f"verify {FEWER}": _seconds_to_verify(ledger, FEWER)}
         # Nor is the first correction, which reads all units.
         ledger.correct("long", "unit 0", reward=0.5, reason="bench", actor="bench")
