@@ -30,6 +30,7 @@ class Policy(Protocol):
         arm_fields        the fields that hold an arm, besides `when_none`
         exact_chances     whether the chances that a decision writes are its exact law wherever an arm is permissible
         draws_gates       whether it draws which arms are permissible; a safety index says so itself
+        keeps_table       whether what it writes, from the risk indices on, stays true until an outcome comes
         needs             what it needs of a design: "reward", "order"
         by_features       whether it goes by the features of arms and units
         by_present_dose   whether its steps depend on what is known of the present dose alone
