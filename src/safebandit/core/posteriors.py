@@ -33,11 +33,11 @@ PANEL = 3.0
 FEW = 4
 # How many places a panel has, where they are on [-1, 1], and their weights.
 PLACES = 10
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
 _QUARTER = 0.5 * math.pi
 _TINY = 1e-300
 # Integrands that are smooth between the laws' own ends.
-NO_CORNERS = np.empty(0)
+_NO_CORNERS = np.empty(0)
 
 
 def _running_weights() -> Numbers:
@@ -45,14 +45,14 @@ def _running_weights() -> Numbers:
 
     The polynomial through the values is a sum of Legendre's P_n, whose integral is (P_{n+1} - P_{n-1}) / (2n + 1).
     """
-    at_nodes = np.polynomial.legendre.legvander(_NODES, PLACES)
+    at_nodes = np.polynomial.legendre.legvander(NODES, PLACES)
     before = np.column_stack([-np.ones(PLACES), at_nodes[:, : PLACES - 1]])
-    weights: Numbers = 0.5 * (at_nodes[:, 1:] - before) @ at_nodes[:, :PLACES].T * _WEIGHTS
+    weights: Numbers = 0.5 * (at_nodes[:, 1:] - before) @ at_nodes[:, :PLACES].T * WEIGHTS
     return weights
 
 
 # By the place of the value, then that up to which is added.
-_RUNNING = np.ascontiguousarray(_running_weights().T)
+RUNNING = np.ascontiguousarray(_running_weights().T)
 
 
 # Rows of the laws of all arms: a and b of each posterior, the logarithm of its highest density over the angle, between
@@ -64,7 +64,7 @@ SHARE, BELOW, MOVED = range(3)
 
 
 @shared
-def _laws(plays: Numbers, ones: Numbers) -> Numbers:
+def laws_of(plays: Numbers, ones: Numbers) -> Numbers:
     count = plays.size
     laws = np.empty((6, count))
     for k in range(count):
@@ -99,8 +99,9 @@ def _next_corner(corners: Numbers, place: float) -> float:
 
 
 @shared
-def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
-    """Where panels begin, and how wide they are, fine enough for all laws of x and, if there is a shift, of x + shift.
+def panels_of(laws: Numbers, shift: float, corners: Numbers, start: float) -> Numbers:
+    """Where panels begin, from the angle `start` on, and how wide they are: fine enough for all laws of x and, if there
+    is a shift, of x + shift.
 
     A panel ends where the narrowest law has had its step, or where one begins that is narrower than what is left, or at
     the next of the `corners`: angles in rising order at which a panel must end.
@@ -109,7 +110,7 @@ def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
     kinds = 2 if shift > 0.0 else 1
     # Each law takes up its reach step by step, and may begin one panel more and end another.
     most = (int(2.0 * REACH / PANEL * max(1.0, math.sqrt(count / FEW))) + 3) * kinds * count + corners.size
-    panels, size, place = np.empty((most, 2)), 0, 0.0
+    panels, size, place = np.empty((most, 2)), 0, start
     first, last = np.empty((kinds, count)), np.empty((kinds, count))
     for kind in range(kinds):
         for k in range(count):
@@ -140,29 +141,17 @@ def _panels(laws: Numbers, shift: float, corners: Numbers) -> Numbers:
     return panels[:size]
 
 
-@compiled
-def places(plays: Numbers, ones: Numbers, corners: Numbers) -> Numbers:
-    """The values of x at which `tabulate` has its columns, without a shift."""
-    panels = _panels(_laws(plays, ones), 0.0, corners)
-    x = np.empty(panels.shape[0] * PLACES)
-    for panel in range(panels.shape[0]):
-        for i in range(PLACES):
-            angle = panels[panel, 0] + 0.5 * panels[panel, 1] * (1.0 + _NODES[i])
-            x[panel * PLACES + i] = math.sin(angle) ** 2
-    return x
-
-
 @shared
-def tabulate(plays: Numbers, ones: Numbers, shift: float, corners: Numbers) -> Numbers:
+def _tabulate(plays: Numbers, ones: Numbers, shift: float) -> Numbers:
     """The layers SHARE, BELOW and, if there is a shift, MOVED of all laws (rows) at all places (columns)."""
-    laws = _laws(plays, ones)
-    panels = _panels(laws, shift, corners)
+    laws = laws_of(plays, ones)
+    panels = panels_of(laws, shift, _NO_CORNERS, 0.0)
     count, size = plays.size, panels.shape[0] * PLACES
     tables, total = np.empty((3 if shift > 0.0 else 2, count, size)), np.zeros((2, count))
     if shift > 0.0:
         # Its densities are written over by those without a shift.
-        _add_up(laws, panels, shift, tables, MOVED, total[1])
-    _add_up(laws, panels, 0.0, tables, BELOW, total[0])
+        add_up(laws, panels, shift, tables, MOVED, total[1])
+    add_up(laws, panels, 0.0, tables, BELOW, total[0])
     for k in range(count):
         scale = 1.0 / total[0, k]
         for i in range(size):
@@ -175,7 +164,7 @@ def tabulate(plays: Numbers, ones: Numbers, shift: float, corners: Numbers) -> N
 
 
 @shared
-def _add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer: int, total: Numbers) -> None:
+def add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer: int, total: Numbers) -> None:
     """Write the densities of x + shift, by the weights of places, and into a layer what has added up to each place.
 
     Up to a factor of each law, which the total with no shift tells.
@@ -184,7 +173,7 @@ def _add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer
     for panel in range(panels.shape[0]):
         first, half = panel * PLACES, 0.5 * panels[panel, 1]
         for i in range(PLACES):
-            angle = panels[panel, 0] + half * (1.0 + _NODES[i])
+            angle = panels[panel, 0] + half * (1.0 + NODES[i])
             sine, cosine = math.sin(angle), math.cos(angle)
             rest = cosine * cosine - shift
             logs[0, i], logs[1, i] = math.log(min(1.0, sine * sine + shift)), math.log(max(rest, _TINY))
@@ -196,10 +185,10 @@ def _add_up(laws: Numbers, panels: Numbers, shift: float, tables: Numbers, layer
                 running[i] = total[k]
             for i in range(PLACES):
                 density = logs[2, i] * math.exp(a * logs[0, i] + b * logs[1, i] - peak)
-                tables[SHARE, k, first + i] = _WEIGHTS[i] * density
-                total[k] += _WEIGHTS[i] * density
+                tables[SHARE, k, first + i] = WEIGHTS[i] * density
+                total[k] += WEIGHTS[i] * density
                 for j in range(PLACES):
-                    running[j] += _RUNNING[i, j] * density
+                    running[j] += RUNNING[i, j] * density
             for i in range(PLACES):
                 tables[layer, k, first + i] = running[i]
 
@@ -211,7 +200,7 @@ def chances_best(plays: Numbers, ones: Numbers) -> Numbers:
     >>> chances_best(np.array([0.0, 1.0]), np.array([0.0, 1.0])).round(6).tolist()
     [0.333333, 0.666667]
     """
-    tables = tabulate(plays, ones, 0.0, NO_CORNERS)
+    tables = _tabulate(plays, ones, 0.0)
     count, size = tables.shape[1:]
     best, before, after = np.zeros(count), np.ones((count, size)), np.ones(size)
     # The product over all others is that over the arms before times that over those after.
@@ -240,7 +229,7 @@ def chance_alike(plays: Numbers, ones: Numbers, difference: float) -> float:
     """
     if not 0.0 < difference < 1.0:
         return 0.0 if difference <= 0.0 else 1.0
-    tables = tabulate(plays, ones, difference, NO_CORNERS)
+    tables = _tabulate(plays, ones, difference)
     count, size = tables.shape[1:]
     chance = 0.0
     for k in range(count):
@@ -260,7 +249,7 @@ def chances_better(plays: Numbers, ones: Numbers, arm: int, difference: float) -
     >>> chances_better(np.zeros(2), np.zeros(2), 0, 0.5).round(6).tolist()
     [nan, 0.125]
     """
-    tables = tabulate(plays, ones, min(abs(difference), 1.0), NO_CORNERS)
+    tables = _tabulate(plays, ones, min(abs(difference), 1.0))
     below = tables[BELOW if difference == 0.0 else MOVED]
     chances = np.zeros(plays.size)
     for k in range(plays.size):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Counts, Features, Numbers
 from safebandit.core.called import called
@@ -209,19 +210,23 @@ class Allocator:
         *,
         context: Numbers | None = None,
         by_draws: bool = False,
-        certain: bool = False,
+        drew: bool | None = None,
     ) -> Chances:
         """The chance of each arm in round t: exact where nothing is drawn or the policy tells the chances that it draws
         by, else by integration where its law is known (not with `by_draws`), else from draws of decision `number`. A
-        `decision` of this round that was made saves making it again, where it is `certain`: nothing was drawn for it.
+        `decision` of this round that was made saves making it again, where it is known whether it `drew`.
 
         The draws come from a stream of their own, so that the trial's own random numbers are not touched.
         """
         tells = getattr(self.policy, "exact_chances", False)
         if tells and decision is not None and decision.by_policy and decision.k >= 0 and not decision.none:
             return Chances(tuple(decision.probabilities.tolist()), 0.0, 0)
-        if certain and decision is not None:
+        if decision is not None and drew is False:
             return Chances(tuple(float(k == decision.k) for k in range(len(self.arms))), float(decision.k < 0), 0)
+        if decision is not None and drew and not tells and not by_draws:
+            law = self._law(t, decision.permissible, decision.indices, by_policy=decision.by_policy)
+            if law is not None:
+                return Chances(law.arms, law.held, 0, law.error)
         self._meet(context)
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self._table
@@ -231,10 +236,11 @@ class Allocator:
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
                 return Chances(tuple(saw[:, CHANCE].tolist()), 0.0, 0)
-            law = None if by_draws else self._law(t, saw)
+            seen = self._read_table(saw.tobytes())
+            law = None if by_draws else self._law(t, seen.permissible, seen.indices, by_policy=seen.by_policy)
             if law is not None:
                 self.memory.streams[:] = before
-                return Chances(tuple(law.arms.tolist()), law.held, 0, law.error)
+                return Chances(law.arms, law.held, 0, law.error)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
             self._ask(self._rules, t, CHANCE_DRAWS, counts)
@@ -243,13 +249,12 @@ class Allocator:
         shares = (counts / total).tolist()
         return Chances(tuple(shares[:-ANSWERS]), sum(shares[-ANSWERS:]), 0 if total == 1 else total)
 
-    def _law(self, t: int, saw: Numbers) -> Law | None:
+    def _law(self, t: int, permissible: NDArray[np.bool_], indices: Numbers, *, by_policy: bool) -> Law | None:
         """The chances in round t without draws, where they are known, by what a decision that drew saw of every arm."""
-        arms, permissible = self.memory.arms[0], saw[:, PERMISSIBLE]
-        if self.course["given"] < self.conduct.burn_in and np.isnan(permissible).all():
+        arms, seen, burn_in = self.memory.arms[0], self.memory.quantities[0], self.conduct.burn_in
+        if burn_in > 0 and not by_policy and self.memory.courses["given"][0] < burn_in:
             return least_given_law(arms)
-        seen, upwards = self.memory.quantities[0], bool(self.conduct.upwards)
-        return law_of(self.policy, Situation(t, arms, seen, permissible == 1.0, saw[:, INDEX], upwards))
+        return law_of(self.policy, Situation(t, arms, seen, permissible, indices, bool(self.conduct.upwards)))
 
     def give(self, k: int, t: int) -> int:
         """Count the unit of round t, which is given arm k and of which all is pending; its play's number, from 0."""

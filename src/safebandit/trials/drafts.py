@@ -79,10 +79,8 @@ def _decided(
     decision = allocator.decide(clock, context=seen)
     free = allocator.free
     drawn = noted is not None and noted.startswith(ESTIMATED)
-    certain = before == allocator.position
-    chances = allocator.chances(
-        clock, state.decisions + 1, decision, context=seen, by_draws=drawn, certain=certain
-    )  # fmt: skip
+    drew = before != allocator.position
+    chances = allocator.chances(clock, state.decisions + 1, decision, context=seen, by_draws=drawn, drew=drew)
     if noted != DRAWS_ALONE:
         chances = chances.counting(decision.k)
     if not math.isfinite(math.fsum((*chances.arms, chances.held))):

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
-from safebandit.core.dispatch import generic, shared
+from safebandit.core.dispatch import both, generic, shared
 from safebandit.core.indices.interface import described, learn_together, note_evidence, start, upper, width
 from safebandit.core.streams import Stream, beta, beta_above, uniform
 
@@ -114,6 +114,12 @@ def joint_dirichlet_in_doubt(index: JointDirichlet, seen: Seen) -> bool:
     return harmed > seen.own[ALPHA] * (harmed + seen.own[TABLE] + seen.own[TABLE + 2])
 
 
+@both
+def tests_of(index: JointDirichlet, t: int) -> int:
+    """How often a draw is tested: it stands if it passes once."""
+    return 1 + int(index.soft * math.log(t))
+
+
 @risk_passes.register(JointThompson)
 def joint_thompson_passes(index: JointThompson, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
     return uniform(stream) < seen.own[CHANCE] * (1.0 + index.soft * math.log(t))
@@ -121,7 +127,7 @@ def joint_thompson_passes(index: JointThompson, seen: Seen, t: int, rho: float, 
 
 @risk_passes.register(JointDirichlet)
 def joint_dirichlet_passes(index: JointDirichlet, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
-    for _ in range(1 + int(index.soft * math.log(t))):  # noqa: SIM110 (Numba has no generators here)
+    for _ in range(tests_of(index, t)):  # noqa: SIM110 (Numba has no generators here)
         if _draw_is_safe(seen, rho, stream):
             return True
     return False

@@ -10,6 +10,7 @@ none, whoever asks must draw. Nothing here takes a random number or has a part i
 
 from __future__ import annotations
 
+import functools
 import math
 from functools import singledispatch
 from typing import Any, NamedTuple
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 
 from safebandit.core.arms import REWARD, Numbers, Records
 from safebandit.core.bernoulli import beta_below
-from safebandit.core.draws import ERROR, Draws, chances_largest
-from safebandit.core.indices import IMED, JointThompson, PointMassRisk, SampledRisk, Thompson
+from safebandit.core.dispatch import compiled
+from safebandit.core.draws import CAP, ERROR, PASSES, A, B, Draws, DrawTests, chances_largest
+from safebandit.core.indices import IMED, JointDirichlet, JointThompson, PointMassRisk, SampledRisk, Thompson
 from safebandit.core.indices.interface import steady
-from safebandit.core.indices.joint_sampling import CHANCE
+from safebandit.core.indices.joint_sampling import ALPHA, CHANCE, TABLE, in_doubt, tests_of
+from safebandit.core.joint_draws import shares_above
 from safebandit.core.policies.choice import LEAST_RISKY, gate_round
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.floored import EVERY_ARM, Floored
@@ -58,18 +61,19 @@ class Situation(NamedTuple):
 class Law(NamedTuple):
     """The chance of every arm, and that none is given; `error` is 0 where they are exact."""
 
-    arms: Numbers
+    arms: tuple[float, ...]
     held: float
     error: float
 
 
 class RewardLaw(NamedTuple):
-    """Of every arm the law of its drawn reward index, as `draws` has it."""
+    """Of every arm the law of its drawn reward index, as `draws` has it, and which of the draws are tested."""
 
     a: Numbers
     b: Numbers
     cap: Numbers
     passes: Numbers
+    tested: DrawTests | None = None
 
 
 @singledispatch
@@ -103,7 +107,37 @@ def _joint_thompson(index: JointThompson, rewards: Records, t: int) -> RewardLaw
     ones, passes = rewards["ones"], rewards["own"][:, CHANCE] * (1.0 + index.soft * math.log(t))
     # Where the data are not against an arm's safety, its draw is not tested.
     passes = np.where(rewards["own"][:, CHANCE] < 1.0, np.minimum(passes, 1.0), 1.0)
-    return RewardLaw(ones + 1.0, rewards["plays"] - ones + 1.0, np.clip(rewards["mean"], 0.0, 1.0), passes)
+    return RewardLaw(ones + 1.0, rewards["plays"] - ones + 1.0, rewards["mean"], passes)
+
+
+@reward_law.register(JointDirichlet)
+def _joint_dirichlet(index: JointDirichlet, rewards: Records, t: int) -> RewardLaw:
+    laws, tested, known = _joint_laws(index, rewards)
+
+    def shares(k: int) -> Numbers:
+        return _shares(*known[k].tolist())
+
+    return RewardLaw(laws[A], laws[B], laws[CAP], laws[PASSES], DrawTests(tested, tests_of(index, t), shares))
+
+
+@compiled
+def _joint_laws(index: JointDirichlet, rewards: Records) -> tuple[Numbers, NDArray[np.bool_], Numbers]:
+    """The rows of the law of all arms, which of them are tested, and what their tests go by, a row for each arm."""
+    laws, tested, known = np.ones((4, rewards.size)), np.zeros(rewards.size, np.bool_), np.empty((rewards.size, 8))
+    for k in range(rewards.size):
+        seen = rewards[k]
+        laws[A, k], laws[B, k], laws[CAP, k] = seen.ones + 1.0, seen.plays - seen.ones + 1.0, seen.mean
+        tested[k] = in_doubt(index, seen)
+        known[k, 0], known[k, 1], known[k, 2], known[k, 3] = laws[A, k], laws[B, k], seen.mean, seen.own[ALPHA]
+        for i in range(4):
+            known[k, 4 + i] = seen.own[TABLE + i]
+    return laws, tested, known
+
+
+# What an arm has told changes when it learns, and seldom for those that are in doubt: they are given seldom.
+@functools.lru_cache(maxsize=256)
+def _shares(a: float, b: float, cap: float, alpha: float, *table: float) -> Numbers:
+    return shares_above(a, b, cap, alpha, np.array(table))
 
 
 @gate_law.register(SampledRisk)
@@ -141,44 +175,53 @@ def _of_floored(policy: Floored, situation: Situation) -> Law | None:
     free = situation.permissible & situation.available
     if policy.floor_of != EVERY_ARM:
         free &= np.arange(len(free)) == policy.floor_of
-    chances = np.where(free, (1.0 - own.held) * policy.floor, 0.0) + (1.0 - free.sum() * policy.floor) * own.arms
-    return Law(np.array([_rounded(chance) for chance in chances]) if own.error else chances, own.held, own.error)
+    floors = np.where(free, (1.0 - own.held) * policy.floor, 0.0)
+    chances = (floors + (1.0 - free.sum() * policy.floor) * np.array(own.arms)).tolist()
+    return Law(tuple(_rounded(chances) if own.error else chances), own.held, own.error)
 
 
 def _first_play(policy: Any, situation: Situation) -> Law | None:
     """The first arm that was never given, where that comes first."""
+    if not policy.each_first or situation.t > len(situation.arms):
+        return None
     free = (situation.arms["asked"] == 0) & situation.available
     if situation.upwards:
         free[1:] &= situation.permissible[:-1]
     unplayed = np.flatnonzero(free)
-    if not policy.each_first or situation.t > len(situation.arms) or unplayed.size == 0:
+    if unplayed.size == 0:
         return None
-    return Law((np.arange(len(situation.arms)) == unplayed[0]).astype(float), 0.0, 0.0)
+    return Law(tuple(float(k == unplayed[0]) for k in range(len(situation.arms))), 0.0, 0.0)
 
 
 def _by_indices(policy: Any, situation: Situation, head_start: int) -> Law | None:
-    safe = _gates(policy.safety, situation, head_start)
+    safe, available = _gates(policy.safety, situation, head_start), situation.available
     if safe is None:
         return None
     if _draws_nothing(policy.reward) and _draws_nothing(policy.safety):
-        return _of_ties(np.where(situation.permissible & situation.available, situation.indices, np.nan))
-    rewards = reward_law(policy.reward, situation.quantities[:, REWARD], situation.t)
-    may_win = np.where(situation.available, safe, 0.0)
-    if rewards is None or not may_win.any():
+        return _of_ties(np.where(situation.permissible & available, situation.indices, np.nan))
+    rewards, may_win = reward_law(policy.reward, situation.quantities[:, REWARD], situation.t), safe * available
+    may = may_win.tolist()
+    if rewards is None or not any(may):
         return None
-    none, held = float(np.prod(1.0 - safe)), float(np.prod(1.0 - may_win))
+    none, held = _none_of(safe.tolist()), _none_of(may)
     if none > 0.0 and policy.when_none == LEAST_RISKY:
         return None
-    part, chances = may_win > 0.0, np.zeros(len(may_win))
-    chances[part] = np.maximum(LEAST, chances_largest(Draws(*(row[part] for row in (*rewards, may_win)))))
-    if none > 0.0 and policy.when_none >= 0 and situation.available[policy.when_none]:
+    largest = chances_largest(Draws(*rewards[:-1], may_win), rewards.tested).tolist()
+    chances = [max(LEAST, chance) if part > 0.0 else 0.0 for chance, part in zip(largest, may, strict=True)]
+    if none > 0.0 and policy.when_none >= 0 and available[policy.when_none]:
         chances[policy.when_none] += none
         held -= none
-    return Law(np.array([_rounded(chance) for chance in chances]), _rounded(max(0.0, held)), ERROR)
+    *arms, held = _rounded([*chances, max(0.0, held)])
+    return Law(tuple(arms), held, ERROR)
 
 
-def _rounded(chance: float) -> float:
-    return float(f"{chance:.{DIGITS}g}")
+def _none_of(chances: list[float]) -> float:
+    return math.prod([1.0 - chance for chance in chances])
+
+
+def _rounded(chances: list[float]) -> list[float]:
+    # As one text: sooner than each by itself.
+    return [float(text) for text in (f"%.{DIGITS}g " * len(chances) % tuple(chances)).split()]
 
 
 def _draws_nothing(index: Any) -> bool:
@@ -208,7 +251,7 @@ def _of_ties(numbers: Numbers) -> Law | None:
     if np.isnan(numbers).all():
         return None
     best = numbers == np.nanmax(numbers)
-    return Law(best / best.sum(), 0.0, 0.0)
+    return Law(tuple((best / best.sum()).tolist()), 0.0, 0.0)
 
 
 def least_given_law(arms: Records) -> Law | None:
