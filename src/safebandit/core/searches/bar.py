@@ -21,10 +21,10 @@ from safebandit.core.streams import beta_above, beta_below, uniform
 # Of each arm: the chance that its draw exceeds the bar and counts (infinity where it is not known, 0 behind a closed
 # gate); at the first arm of a block, the chance that none of the block does (0 where it is not known); the chance to
 # lie below `carried_bar`, that of Bin(N+1, y) = R+1, and the plays and ones for which both were carried; the next arm
-# above the bar, and what was drawn of this one.
+# above the bar, what was drawn of this one, and whether no test can take it.
 BAR_ARM_FIELDS = [
     ("above", "f8"), ("none_above", "f8"), ("below", "f8"), ("mass", "f8"), ("carried_bar", "f8"),
-    ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), *ARM_FIELDS,
+    ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), ("stands", "i8"), *ARM_FIELDS,
 ]  # fmt: skip
 # Of the trial: the bar (0: none yet), and the draws made since it was set.
 BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), *TRIAL_FIELDS]
@@ -51,6 +51,36 @@ def counts_above(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
 @counts_above.register(object)
 def _always(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
     return 1.0, True
+
+
+@generic
+def surely_wins(index: object, seen: Seen, bar: float) -> bool:
+    """Whether an arm wins if it alone exceeds the bar and counts, whatever its draw is."""
+    raise NotImplementedError
+
+
+@surely_wins.register(object)
+def _wins(index: object, seen: Seen, bar: float) -> bool:
+    return True
+
+
+@generic
+def largest(index: object, state: State, work: Any, notes: Any, t: int, first: int) -> int:
+    """The arm of the largest draw, given a chain of the arms that exceed the bar and count; -1: none does."""
+    raise NotImplementedError
+
+
+@largest.register(object)
+def _largest_plain(index: object, state: State, work: Any, notes: Any, t: int, first: int) -> int:
+    if first < 0:
+        return _largest_below(state, work, notes)
+    return _largest_above(state, work, notes, first)
+
+
+@rare
+def settle(index: Any, state: State, work: Any, notes: Any, t: int, first: int) -> int:
+    """The same by draws, where a number did not tell: seldom."""
+    return largest(index, state, work, notes, t, first)
 
 
 @substituted
@@ -106,8 +136,8 @@ def draw_below(state: State, k: int, bar: float) -> float:
     return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
 
 
-@rare
-def largest_above(state: State, work: Any, notes: Any, first: int) -> int:
+@inlined
+def _largest_above(state: State, work: Any, notes: Any, first: int) -> int:
     """The arm of the largest draw in a chain of arms that exceed the bar."""
     winner, x, k = -1, -math.inf, first
     while k >= 0:
@@ -118,8 +148,8 @@ def largest_above(state: State, work: Any, notes: Any, first: int) -> int:
     return winner
 
 
-@rare
-def largest_below(state: State, work: Any, notes: Any) -> int:
+@inlined
+def _largest_below(state: State, work: Any, notes: Any) -> int:
     """The open arm of the largest draw where none exceeds the bar."""
     winner, x = -1, -math.inf
     for k in range(state.size):

@@ -1,41 +1,52 @@
-"""Joint sampling by the bar: the arm of the largest draw once tested, without drawing or testing every arm.
+"""Draws that are tested, by the bar: the arm of the largest draw once tested, without drawing or testing every arm.
 
-What it buys: joint-ts plays 1.7 times as many rounds a second with five arms, and twenty times as many with a thousand;
-joint-dirichlet, whose tests cost more than its draws, six and two hundred times.
+An arm in doubt whose draw fails its test counts as its mean. Of two rivals (`rivals`) let X be in doubt and m its mean,
+and p the chance that its draw stands, whatever it is (0 where that depends on the draw). Where m is above the bar, X
+exceeds it even if the test fails, and loses to Y only if X > Y > m. So X wins at least with chance rest p (P(X > Y) -
+neither), Y with rest (P(Y > X) - neither), and what is left of P(X > Y) is settled by a pair of draws with X > Y. Where
+m is below the bar and p is known, X exceeds it only if it stands: Y wins at least with chance
+rest (1 - none - p P(X > Y)), with none the chance that neither counts.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
-from safebandit.core.dispatch import inlined, piece, rare
-from safebandit.core.indices.joint_sampling import CHANCE, JointThompson, in_doubt, risk_passes
-from safebandit.core.policies.choice import play_when_none
+from safebandit.core.dispatch import generic, inlined, piece, rare
+from safebandit.core.indices.joint_sampling import CHANCE, JointDirichlet, JointThompson, in_doubt, risk_passes
 from safebandit.core.searches.bar import (
-    BAR_ARM_FIELDS,
-    BAR_TRIAL_FIELDS,
-    arms_above_bar,
     carry,
     counts_above,
     draw_above,
     draw_below,
-    keep_bar,
+    largest,
+    settle,
+    surely_wins,
 )
-from safebandit.core.searches.interface import NOTES, Notes, find
-from safebandit.core.searches.thompson import forget_changed
-from safebandit.core.streams import uniform
+from safebandit.core.searches.rivals import by_doubtful, in_doubt_now, smaller_below, with_others
+from safebandit.core.streams import beta, uniform
+
+# An arm in doubt that has the larger draw of two more seldom than this is drawn only where it exceeds the bar.
+OFTEN = 0.2
 
 
-class ByTestedBar(NamedTuple):
-    """The search for joint sampling behind a steady safety index."""
+@generic
+def stands_always(index: object, seen: Seen, t: int) -> float:
+    """The chance that a draw in doubt stands, where it is the same for every draw; else 0."""
+    raise NotImplementedError
 
 
-# Of each arm also whether its draw stands: no test can take its optimism.
-NOTES[ByTestedBar] = Notes(np.dtype([("stands", "i8"), *BAR_ARM_FIELDS]), np.dtype(BAR_TRIAL_FIELDS))
+@stands_always.register(JointDirichlet)
+def _depends_on_the_draw(index: JointDirichlet, seen: Seen, t: int) -> float:
+    return 0.0
+
+
+@stands_always.register(JointThompson)
+def _by_its_evidence(index: JointThompson, seen: Seen, t: int) -> float:
+    chance = seen.own[CHANCE] * (1.0 + index.soft * math.log(t)) if index.soft > 0.0 else seen.own[CHANCE]
+    return chance if chance < 1.0 else 1.0
 
 
 @counts_above.register(JointThompson)
@@ -44,38 +55,89 @@ def joint_thompson_counts(index: JointThompson, seen: Seen, bar: float) -> tuple
     return 1.0 if seen.mean > bar else seen.own[CHANCE], index.soft == 0.0
 
 
-@find.register(ByTestedBar)
-def find_by_tested_bar(
-    search: ByTestedBar, policy: Any, state: State, work: Any, notes: Any, t: int
-) -> tuple[int, bool]:
-    if policy.each_first and t <= state.size:
-        return t - 1, False
-    several = forget_changed(policy, state, work, notes, t)
-    if notes.open_arms > 0:
-        winner = _largest(policy.reward, state, work, notes, t, several)
-        notes.played = winner + 1
-        return winner, False
-    winner = play_when_none(policy.when_none, policy.safety, state, t + policy.head_start, policy.lasting)
-    if winner >= 0:
-        notes.played = winner + 1
-    return winner, True
+@surely_wins.register(JointThompson)
+@surely_wins.register(JointDirichlet)
+def _wins_untested(index: JointThompson | JointDirichlet, seen: Seen, bar: float) -> bool:
+    return seen.mean > bar or _stands(index, seen, bar)
 
 
-@piece
-def _largest(index: Any, state: State, work: Any, notes: Any, t: int, several: bool) -> int:
-    """The open arm of the largest draw once tested, ties at random."""
-    keep_bar(index, state, work, notes, several)
-    bar = notes.bar
-    first, count, _ = arms_above_bar(state, work, notes)
-    if count > 0:
-        seen = quantity(state, first, REWARD)
-        if count == 1 and (seen.mean > bar or _stands(index, seen, bar)):
-            return first
-        k = first
-        while k >= 0:
-            arm = at(work, k)
-            arm.draw, arm.stands = draw_above(state, k, bar), _stands(index, quantity(state, k, REWARD), bar)
-            k = arm.next
+@in_doubt_now.register(JointThompson)
+@in_doubt_now.register(JointDirichlet)
+def _may_fail(index: JointThompson | JointDirichlet, seen: Seen) -> bool:
+    return in_doubt(index, seen)
+
+
+@by_doubtful.register(JointThompson)
+@by_doubtful.register(JointDirichlet)
+def _by_doubtful(index: JointThompson | JointDirichlet, state: State, work: Any, notes: Any, t: int) -> int:
+    swapped = in_doubt(index, quantity(state, notes.other, REWARD))
+    if swapped and in_doubt(index, quantity(state, notes.one, REWARD)):
+        return -1
+    x, y = (notes.other, notes.one) if swapped else (notes.one, notes.other)
+    return _doubtful_or_not(index, state, work, notes, t, x, y, 1.0 - notes.chance if swapped else notes.chance)
+
+
+@rare
+def _doubtful_or_not(
+    index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int, larger: float
+) -> int:  # fmt: skip
+    """The arm that wins of two rivals, of which x is in doubt and has the larger draw with a known chance; or -1."""
+    seen, rest, neither = quantity(state, x, REWARD), notes.rest, at(work, x).below * at(work, y).below
+    share, exact = counts_above(index, seen, notes.bar)
+    stands = stands_always(index, seen, t)
+    if seen.mean > notes.bar and larger > OFTEN:
+        none, failed = neither, (1.0 - stands) * larger
+    elif exact and share < 1.0:
+        none, failed = (1.0 - at(work, x).above) * (1.0 - at(work, y).above), 0.0
+    else:
+        return -1
+    u, first, second = uniform(state.stream), stands * (larger - neither), 1.0 - none - failed - stands * larger
+    if u < rest * first:
+        return x
+    u -= rest * first
+    if u < rest * second:
+        return y
+    u -= rest * second
+    if u < rest * none:
+        notes.draws += state.size
+        return settle(index, state, work, notes, t, -1)
+    u -= rest * none
+    if u < rest * stands * neither:
+        return smaller_below(state, notes, x, y)
+    u -= rest * stands * neither
+    if u < rest * failed:
+        return _larger_in_doubt(index, state, notes, t, x, y, stands)
+    return with_others(index, state, work, notes, t, u - rest * failed)
+
+
+@rare
+def _larger_in_doubt(index: Any, state: State, notes: Any, t: int, x: int, y: int, stands: float) -> int:
+    """The arm that wins, given that x has the larger draw and fails its test, or has yet to be tested."""
+    one, other = quantity(state, x, REWARD), quantity(state, y, REWARD)
+    while True:
+        top = beta(state.stream, one.ones + 1.0, one.plays - one.ones + 1.0)
+        second = beta(state.stream, other.ones + 1.0, other.plays - other.ones + 1.0)
+        if top > second:
+            break
+    # What neither exceeds the bar is settled apart: here it makes up for the chance that was taken for it.
+    if top <= notes.bar:
+        return y
+    if one.mean > second or (stands == 0.0 and risk_passes(index, one, t, top, state.stream)):
+        return x
+    return y
+
+
+@largest.register(JointThompson)
+@largest.register(JointDirichlet)
+def _largest_once_tested(
+    index: JointThompson | JointDirichlet, state: State, work: Any, notes: Any, t: int, first: int
+) -> int:
+    bar, k = notes.bar, first
+    while k >= 0:
+        arm = at(work, k)
+        arm.draw, arm.stands = draw_above(state, k, bar), _stands(index, quantity(state, k, REWARD), bar)
+        k = arm.next
+    if first >= 0:
         winner = _largest_tested(index, state, work, t, first, bar)
         if winner >= 0:
             return winner
