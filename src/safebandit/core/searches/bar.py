@@ -26,8 +26,9 @@ BAR_ARM_FIELDS = [
     ("above", "f8"), ("none_above", "f8"), ("below", "f8"), ("mass", "f8"), ("carried_bar", "f8"),
     ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), ("stands", "i8"), *ARM_FIELDS,
 ]  # fmt: skip
-# Of the trial: the bar (0: none yet), and the draws made since it was set.
-BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), *TRIAL_FIELDS]
+# Of the trial: the bar (0: none yet), the draws made since it was set, by how many tests a draw may pass, and the round
+# in which that may change.
+BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), ("tests", "i8"), ("tests_until", "i8"), *TRIAL_FIELDS]
 
 BLOCK = 32
 # The bar is such that all arms lie below it with a chance of about exp(-7); between these it stands.
@@ -40,17 +41,36 @@ NORMAL_FROM = 16
 
 
 @generic
-def counts_above(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
-    """The chance that a draw above the bar counts as such, and whether that is exact.
-
-    Else it is about so, and only the choice of the bar depends on it: every draw above the bar counts.
-    """
+def counts_about(index: object, seen: Seen, bar: float) -> float:
+    """About the share of the draws above the bar that count as such: only the choice of the bar depends on it."""
     raise NotImplementedError
 
 
-@counts_above.register(object)
-def _always(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
-    return 1.0, True
+@counts_about.register(object)
+def _about_all(index: object, seen: Seen, bar: float) -> float:
+    return 1.0
+
+
+@generic
+def may_count(index: object, seen: Seen, bar: float, above: float, tests: int) -> float:
+    """The chance that a draw exceeds the bar and may count as such, where it exceeds it with chance `above`."""
+    raise NotImplementedError
+
+
+@may_count.register(object)
+def _counts_always(index: object, seen: Seen, bar: float, above: float, tests: int) -> float:
+    return above
+
+
+@generic
+def note_tests(index: object, notes: Any, t: int) -> bool:
+    """Note by how many tests a draw may pass in round t, and say whether these are others than before."""
+    raise NotImplementedError
+
+
+@note_tests.register(object)
+def _no_tests(index: object, notes: Any, t: int) -> bool:
+    return False
 
 
 @generic
@@ -105,12 +125,11 @@ def carry(arm: Any, seen: Seen, bar: float) -> float:
 
 
 @piece
-def chance_above(index: Any, arm: Any, seen: Seen, bar: float) -> float:
-    """The chance that the draw of an arm exceeds the bar and counts."""
-    above = 1.0 - carry(arm, seen, bar)
-    share, exact = counts_above(index, seen, bar)
+def chance_above(index: Any, arm: Any, seen: Seen, notes: Any) -> float:
+    """The chance that the draw of an arm exceeds the bar and may count."""
+    above = 1.0 - carry(arm, seen, notes.bar)
     above = 0.0 if above < 0.0 else 1.0 if above > 1.0 else above
-    return above * share if exact else above
+    return may_count(index, seen, notes.bar, above, notes.tests)
 
 
 @inlined
@@ -212,7 +231,7 @@ def keep_bar(index: Any, state: State, work: Any, notes: Any, several: bool) -> 
     if renewed or several:
         _see_all(index, state, work, notes)
     elif at(work, last).above == np.inf:
-        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes.bar)
+        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes)
     return renewed
 
 
@@ -220,7 +239,7 @@ def keep_bar(index: Any, state: State, work: Any, notes: Any, several: bool) -> 
 def _see_all(index: Any, state: State, work: Any, notes: Any) -> None:
     for k in range(state.size):
         if at(work, k).above == np.inf:
-            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes.bar)
+            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes)
 
 
 @rare
@@ -233,7 +252,7 @@ def _set_bar(index: Any, state: State, work: Any, notes: Any) -> None:
         for k in range(state.size):
             seen = quantity(state, k, REWARD)
             if at(work, k).open:
-                above = _about_chance_above(seen, bar) * counts_above(index, seen, bar)[0]
+                above = _about_chance_above(seen, bar) * counts_about(index, seen, bar)
                 none += math.log(1.0 - above if above < 1.0 - 1e-12 else 1e-12)
             if none < 4.0 * RARE:
                 break

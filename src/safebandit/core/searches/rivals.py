@@ -83,23 +83,31 @@ def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
     """The arm that wins, where two are rivals; -1 where they do not tell."""
     if notes.rest == 0.0:
         _see_others(state, work, notes)
-    one, other, rest = at(work, notes.one), at(work, notes.other), notes.rest
-    _follow(state, notes, notes.played - 1)
-    neither = one.below * other.below
-    first, second = notes.chance - neither, 1.0 - notes.chance - neither
-    if not (first > 0.0 and second > 0.0 and one.open and other.open and notes.rivals):
-        notes.rivals = 0
-        return -1
     if in_doubt_now(index, quantity(state, notes.one, REWARD)) or in_doubt_now(
         index, quantity(state, notes.other, REWARD)
     ):
         return by_doubtful(index, state, work, notes, t)
+    if not are_rivals(state, work, notes):
+        return -1
+    rest, neither = notes.rest, at(work, notes.one).below * at(work, notes.other).below
+    first, second = notes.chance - neither, 1.0 - notes.chance - neither
     u = uniform(state.stream)
     if u < rest * first:
         return notes.one
     if u < rest * (first + second):
         return notes.other
     return _settled(index, state, work, notes, t, u - rest * (first + second), rest * neither)
+
+
+@inlined
+def are_rivals(state: State, work: Any, notes: Any) -> bool:
+    """Whether two that were rivals still are; if so, the chance that the first has the larger draw is up to date."""
+    one, other = at(work, notes.one), at(work, notes.other)
+    _follow(state, notes, notes.played - 1)
+    neither = one.below * other.below
+    if not (notes.chance > neither and 1.0 - notes.chance > neither and one.open and other.open and notes.rivals):
+        notes.rivals = 0
+    return notes.rivals != 0
 
 
 @rare

@@ -14,22 +14,34 @@ import math
 from typing import Any
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
-from safebandit.core.dispatch import generic, inlined, piece, rare
-from safebandit.core.indices.joint_sampling import CHANCE, JointDirichlet, JointThompson, in_doubt, risk_passes
+from safebandit.core.bernoulli import beta_quantile, binomial_tail
+from safebandit.core.dispatch import generic, inlined, piece, rare, shared
+from safebandit.core.indices.joint_sampling import (
+    ALPHA,
+    CHANCE,
+    TABLE,
+    JointDirichlet,
+    JointThompson,
+    in_doubt,
+    risk_passes,
+)
 from safebandit.core.searches.bar import (
-    carry,
-    counts_above,
+    counts_about,
     draw_above,
     draw_below,
     largest,
+    may_count,
+    note_tests,
     settle,
     surely_wins,
 )
-from safebandit.core.searches.rivals import by_doubtful, in_doubt_now, smaller_below, with_others
-from safebandit.core.streams import beta, uniform
+from safebandit.core.searches.rivals import are_rivals, by_doubtful, in_doubt_now, smaller_below, with_others
+from safebandit.core.streams import Stream, beta, beta_below, uniform
 
 # An arm in doubt that has the larger draw of two more seldom than this is drawn only where it exceeds the bar.
 OFTEN = 0.2
+# Tests whose chance to pass, all together, is below this share of the chance to exceed the bar are made first.
+FEW = 0.02
 
 
 @generic
@@ -49,10 +61,117 @@ def _by_its_evidence(index: JointThompson, seen: Seen, t: int) -> float:
     return chance if chance < 1.0 else 1.0
 
 
-@counts_above.register(JointThompson)
-def joint_thompson_counts(index: JointThompson, seen: Seen, bar: float) -> tuple[float, bool]:
+@counts_about.register(JointThompson)
+def _about_its_evidence(index: JointThompson, seen: Seen, bar: float) -> float:
     # A draw that fails its test is as the mean, which may be above the bar, too.
-    return 1.0 if seen.mean > bar else seen.own[CHANCE], index.soft == 0.0
+    return 1.0 if seen.mean > bar else seen.own[CHANCE]
+
+
+@counts_about.register(JointDirichlet)
+def _only_without_doubt(index: JointDirichlet, seen: Seen, bar: float) -> float:
+    return 1.0 if seen.mean > bar or not in_doubt(index, seen) else 0.0
+
+
+@may_count.register(JointThompson)
+def _counts_if_it_stands(index: JointThompson, seen: Seen, bar: float, above: float, tests: int) -> float:
+    return above * seen.own[CHANCE] if known_to_stand(index, seen, bar) else above
+
+
+@may_count.register(JointDirichlet)
+def _counts_if_a_test_may_pass(index: JointDirichlet, seen: Seen, bar: float, above: float, tests: int) -> float:
+    if seen.mean > bar or not in_doubt(index, seen):
+        return above
+    few = tests * safe_chance(seen)
+    return few * (1.0 + math.log(above / few)) if 0.0 < few < FEW * above else above if few > 0.0 else 0.0
+
+
+@note_tests.register(JointDirichlet)
+def _notes_tests(index: JointDirichlet, notes: Any, t: int) -> bool:
+    if t < notes.tests_until:
+        return False
+    more = int(index.soft * math.log(t))
+    # The round in which there is one more; a little sooner, because it is rounded.
+    last = math.exp(min((more + 1.0) / index.soft, 43.0)) - 2.0 if index.soft > 0.0 else math.exp(43.0)
+    before = notes.tests
+    notes.tests, notes.tests_until = 1 + more, max(t + 1, int(last))
+    return notes.tests != before
+
+
+@inlined
+def safe_chance(seen: Seen) -> float:
+    """The chance that a risk drawn from the table is at most alpha, whatever the reward."""
+    harmed = seen.own[TABLE + 1] + seen.own[TABLE + 3]
+    return binomial_tail(harmed + 1.0, harmed + seen.own[TABLE] + seen.own[TABLE + 2] + 1.0, seen.own[ALPHA])
+
+
+@generic
+def known_to_stand(index: object, seen: Seen, bar: float) -> bool:
+    """Whether a draw in doubt that exceeds the bar is only said to do so where it stands."""
+    raise NotImplementedError
+
+
+@known_to_stand.register(JointThompson)
+def _is_known(index: JointThompson, seen: Seen, bar: float) -> bool:
+    return index.soft == 0.0 and seen.mean <= bar
+
+
+@known_to_stand.register(JointDirichlet)
+def _is_not_known(index: JointDirichlet, seen: Seen, bar: float) -> bool:
+    return False
+
+
+@generic
+def draw_pretested(index: object, seen: Seen, notes: Any, t: int, stream: Stream, above: float) -> float:
+    """A draw that exceeds the bar, which it does with chance `above`, given that a test may pass; the mean, if none does."""
+    raise NotImplementedError
+
+
+@draw_pretested.register(JointThompson)
+def _is_never_pretested(index: JointThompson, seen: Seen, notes: Any, t: int, stream: Stream, above: float) -> float:
+    return seen.mean
+
+
+@draw_pretested.register(JointDirichlet)
+def _draw_that_may_pass(index: JointDirichlet, seen: Seen, notes: Any, t: int, stream: Stream, above: float) -> float:
+    safe = safe_chance(seen)
+    few = notes.tests * safe
+    place = uniform(stream) * (1.0 + math.log(above / few))
+    # The chance that another draw is larger; its density is as 1 up to `few`, and then falls as 1 over it.
+    larger = few * (place if place < 1.0 else math.exp(place - 1.0))
+    drawn = 1.0 - beta_quantile(seen.plays - seen.ones + 1.0, seen.ones + 1.0, larger)
+    return drawn if _passes(index, seen, t, drawn, notes.tests, safe / larger, stream) else seen.mean
+
+
+@rare
+def _passes(index: Any, seen: Seen, t: int, drawn: float, tests: int, safe: float, stream: Stream) -> bool:
+    """Whether a test passes, given that one may: with chance min(1, tests * safe) at least one of the tests does.
+
+    A test draws a risk and a reward above `drawn`. So it passes with chance `safe` times the chance that a reward drawn
+    with a safe risk is above it.
+    """
+    if safe >= 1.0:
+        return risk_passes(index, seen, t, drawn, stream)
+    u, none = uniform(stream) * min(1.0, tests * safe), 1.0
+    for _ in range(tests):
+        none *= 1.0 - safe
+        if u < 1.0 - none:
+            if reward_if_safe(seen, stream) > drawn:
+                return True
+            u, none = uniform(stream), 1.0
+    return False
+
+
+@shared
+def reward_if_safe(seen: Seen, stream: Stream) -> float:
+    """A reward drawn from the table, given that its risk is at most alpha.
+
+    Of a Dirichlet law the risk p01 + p11 and the shares of reward with a risk, p11 / (p01 + p11), and without one,
+    p10 / (p00 + p10), are independent, each by a Beta law.
+    """
+    neither, risk_only = seen.own[TABLE] + 0.5, seen.own[TABLE + 1] + 0.5
+    reward_only, both = seen.own[TABLE + 2] + 0.5, seen.own[TABLE + 3] + 0.5
+    risk = beta_below(stream, risk_only + both, neither + reward_only, seen.own[ALPHA])
+    return risk * beta(stream, both, risk_only) + (1.0 - risk) * beta(stream, reward_only, neither)
 
 
 @surely_wins.register(JointThompson)
@@ -73,24 +192,25 @@ def _by_doubtful(index: JointThompson | JointDirichlet, state: State, work: Any,
     swapped = in_doubt(index, quantity(state, notes.other, REWARD))
     if swapped and in_doubt(index, quantity(state, notes.one, REWARD)):
         return -1
-    x, y = (notes.other, notes.one) if swapped else (notes.one, notes.other)
-    return _doubtful_or_not(index, state, work, notes, t, x, y, 1.0 - notes.chance if swapped else notes.chance)
+    x = notes.other if swapped else notes.one
+    seen = quantity(state, x, REWARD)
+    if not (seen.mean > notes.bar or known_to_stand(index, seen, notes.bar)):
+        return -1
+    return _doubtful_or_not(index, state, work, notes, t, x, notes.one + notes.other - x)
 
 
 @rare
-def _doubtful_or_not(
-    index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int, larger: float
-) -> int:  # fmt: skip
-    """The arm that wins of two rivals, of which x is in doubt and has the larger draw with a known chance; or -1."""
-    seen, rest, neither = quantity(state, x, REWARD), notes.rest, at(work, x).below * at(work, y).below
-    share, exact = counts_above(index, seen, notes.bar)
-    stands = stands_always(index, seen, t)
-    if seen.mean > notes.bar and larger > OFTEN:
-        none, failed = neither, (1.0 - stands) * larger
-    elif exact and share < 1.0:
-        none, failed = (1.0 - at(work, x).above) * (1.0 - at(work, y).above), 0.0
-    else:
+def _doubtful_or_not(index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int) -> int:
+    """The arm that wins of two rivals, of which x is in doubt; -1 where they do not tell."""
+    if not are_rivals(state, work, notes):
         return -1
+    seen, rest, neither = quantity(state, x, REWARD), notes.rest, at(work, x).below * at(work, y).below
+    stands, larger = stands_always(index, seen, t), notes.chance if x == notes.one else 1.0 - notes.chance
+    none, failed = (1.0 - at(work, x).above) * (1.0 - at(work, y).above), 0.0
+    if seen.mean > notes.bar:
+        if larger < OFTEN:
+            return -1
+        none, failed = neither, (1.0 - stands) * larger
     u, first, second = uniform(state.stream), stands * (larger - neither), 1.0 - none - failed - stands * larger
     if u < rest * first:
         return x
@@ -135,7 +255,7 @@ def _largest_once_tested(
     bar, k = notes.bar, first
     while k >= 0:
         arm = at(work, k)
-        arm.draw, arm.stands = draw_above(state, k, bar), _stands(index, quantity(state, k, REWARD), bar)
+        _draw_one(index, state, arm, notes, t, k)
         k = arm.next
     if first >= 0:
         winner = _largest_tested(index, state, work, t, first, bar)
@@ -146,10 +266,19 @@ def _largest_once_tested(
 
 
 @piece
+def _draw_one(index: Any, state: State, arm: Any, notes: Any, t: int, k: int) -> None:
+    """Draw an arm that exceeds the bar and may count; where that says that a test may pass, it is made here."""
+    seen, above = quantity(state, k, REWARD), 1.0 - arm.below
+    if arm.above < above and not known_to_stand(index, seen, notes.bar):
+        arm.draw, arm.stands = draw_pretested(index, seen, notes, t, state.stream, above), True
+    else:
+        arm.draw, arm.stands = draw_above(state, k, notes.bar), _stands(index, seen, notes.bar)
+
+
+@piece
 def _stands(index: Any, seen: Seen, bar: float) -> bool:
-    """Whether a draw that exceeds the bar and counts needs no test."""
-    share, exact = counts_above(index, seen, bar)
-    return (exact and share < 1.0) or not in_doubt(index, seen)
+    """Whether a draw that exceeds the bar, and may count, needs no test."""
+    return known_to_stand(index, seen, bar) or not in_doubt(index, seen)
 
 
 @rare
@@ -177,9 +306,7 @@ def _draw_rest(index: Any, state: State, work: Any, first: int, bar: float) -> i
 def _draw_other(index: Any, state: State, arm: Any, k: int, bar: float) -> None:
     """Draw an arm that does not exceed the bar, or does so and failed its test."""
     seen = quantity(state, k, REWARD)
-    share, exact = counts_above(index, seen, bar)
-    below = carry(arm, seen, bar)
-    if exact and share < 1.0 and uniform(state.stream) * (1.0 - share + share * below) >= below:
+    if uniform(state.stream) * (1.0 - arm.above) < 1.0 - arm.above - arm.below:
         arm.draw, arm.stands = seen.mean, True
     else:
         arm.draw, arm.stands = draw_below(state, k, bar), not in_doubt(index, seen)

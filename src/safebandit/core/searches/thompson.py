@@ -19,6 +19,7 @@ from safebandit.core.searches.bar import (
     arms_above_bar,
     forget_above,
     keep_bar,
+    note_tests,
     settle,
     surely_wins,
 )
@@ -45,6 +46,10 @@ def find_by_bar(search: ByBar, policy: Any, state: State, work: Any, notes: Any,
     else:
         at(work, last).changed = 0
         forget_above(work, last)
+    if note_tests(policy.reward, notes, t):
+        several = True
+        for k in range(state.size):
+            forget_above(work, k)
     if several or not is_rival(notes, last):
         notes.rest = 0.0
     if notes.open_arms > 0:
