@@ -140,7 +140,7 @@ def smaller_below(state: State, notes: Any, one: int, other: int) -> int:
     return other if draw_below(state, one, notes.bar) > draw_below(state, other, notes.bar) else one
 
 
-@piece
+@rare
 def with_others(index: Any, state: State, work: Any, notes: Any, t: int, u: float) -> int:
     """The arm that wins, given that others than the rivals exceed the bar; u is uniform up to the chance of that."""
     return settle(index, state, work, notes, t, _chain_with_others(state, work, notes, notes.rest + u))

@@ -1,7 +1,7 @@
 """Draws that are tested, by the bar: the arm of the largest draw once tested, without drawing or testing every arm.
 
-What it buys: joint-ts plays two and a half times as many rounds a second with five arms as without a search, and
-joint-dirichlet, whose tests cost more than its draws, eight times; a quarter less than that without what is said here.
+What it buys: on the drug trial, where the risk of one of two rivals is nearly alpha, joint-ts plays 1.4 times as many
+rounds a second as by the bar alone, and joint-dirichlet 1.25 times.
 
 An arm in doubt whose draw fails its test counts as its mean. Of two rivals (`rivals`) let X be in doubt and m its mean,
 and p the chance that its draw stands, whatever it is (0 where that depends on the draw). Where m is above the bar, X
@@ -151,6 +151,12 @@ def _draw_that_may_pass(index: JointDirichlet, seen: Seen, notes: Any, t: int, s
 
 
 @rare
+def _tested(index: Any, seen: Seen, t: int, drawn: float, stream: Stream) -> bool:
+    """Whether a draw passes, by as many tests as it is allowed."""
+    return risk_passes(index, seen, t, drawn, stream)
+
+
+@rare
 def _passes(index: Any, seen: Seen, t: int, drawn: float, tests: int, safe: float, stream: Stream) -> bool:
     """Whether a test passes, given that one may: with chance min(1, tests * safe) at least one of the tests does.
 
@@ -158,7 +164,7 @@ def _passes(index: Any, seen: Seen, t: int, drawn: float, tests: int, safe: floa
     with a safe risk is above it.
     """
     if safe >= 1.0:
-        return risk_passes(index, seen, t, drawn, stream)
+        return _tested(index, seen, t, drawn, stream)
     u, none = uniform(stream) * min(1.0, tests * safe), 1.0
     for _ in range(tests):
         none *= 1.0 - safe
@@ -252,7 +258,7 @@ def _larger_in_doubt(index: Any, state: State, notes: Any, t: int, x: int, y: in
     # What neither exceeds the bar is settled apart: here it makes up for the chance that was taken for it.
     if top <= notes.bar:
         return y
-    if one.mean > second or (stands == 0.0 and risk_passes(index, one, t, top, state.stream)):
+    if one.mean > second or (stands == 0.0 and _tested(index, one, t, top, state.stream)):
         return x
     return y
 
@@ -346,7 +352,7 @@ def _largest_tested(index: Any, state: State, work: Any, t: int, first: int, bar
         if arm.stands:
             # Arms of equal means that lost their optimism tie.
             return winner if ties == 1 else _tied(state, work, winner, top, ties)
-        if failed > second or risk_passes(index, seen, t, arm.draw, state.stream):
+        if failed > second or _tested(index, seen, t, arm.draw, state.stream):
             return winner
         arm.draw, arm.stands = failed, True
 
