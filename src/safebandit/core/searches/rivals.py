@@ -27,7 +27,7 @@ from safebandit.core.streams import uniform
 
 # Of the trial: whether two arms are rivals now, and the chance that no other exceeds the bar (0: not known); two arms
 # that are or were rivals, the chance that the draw of the first is the larger, the slope by which a play changes it,
-# and the parameters of the laws for which both hold.
+# the parameters of the laws for which both hold, the plays of both, and the ones of each, that these count.
 RIVAL_FIELDS = [
     ("rivals", "i8"), ("rest", "f8"), ("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"),
     ("laws", "f8", (4,)), ("followed", "i8"), ("ones", "i8", (2,)),
@@ -179,7 +179,12 @@ def _follow(state: State, notes: Any, last: int) -> None:
     """Carry the chance that the first has the larger draw over the play since it was noted, or compute it."""
     x, y = quantity(state, notes.one, REWARD), quantity(state, notes.other, REWARD)
     plays = x.plays + y.plays
-    if plays == notes.followed + 1 and is_rival(notes, last) and plays % REFRESH_EVERY != 0 and notes.slope > TINY:
+    if (
+        plays == notes.followed + 1
+        and is_rival(notes, last)
+        and (plays + 4) % REFRESH_EVERY != 0
+        and notes.slope > TINY
+    ):
         i = 2 if last == notes.other else 0
         # Written without branches: the processor cannot guess them.
         j = i + 1 - (quantity(state, last, REWARD).ones - notes.ones[i >> 1])
