@@ -89,6 +89,16 @@ def test_rivals_in_doubt_win_as_often_as_by_definition(name, soft, state):
     assert plain.same_law(wins, search.counts(ROUND, 200_000)[:-2]) > driving.FALSE_ALARM
 
 
+@pytest.mark.parametrize("bar", [0.47, 0.5])
+@pytest.mark.parametrize("name", PASSES)
+def test_rivals_in_doubt_win_as_often_whatever_the_bar(name, bar):
+    # Neither exceeds it in one round of 50, or of 8.
+    search = searching.__wrapped__(name, 0.0, ((40, 10, 40, 10), (23, 24, 22, 31)))
+    wins = search.find(ROUND, 400_000, bar=bar)[:-2]
+    assert search.notes["rivals"][0]
+    assert plain.same_law(wins, search.counts(ROUND, 400_000)[:-2]) > driving.FALSE_ALARM
+
+
 @pytest.mark.parametrize(
     ("name", "state", "least"),
     [
