@@ -81,8 +81,6 @@ def _by_drawing(index: object, state: State, work: Any, notes: Any, t: int) -> i
 @piece
 def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
     """The arm that wins, where two are rivals; -1 where they do not tell."""
-    if notes.rest == 0.0:
-        _see_others(state, work, notes)
     if in_doubt_now(index, quantity(state, notes.one, REWARD)) or in_doubt_now(
         index, quantity(state, notes.other, REWARD)
     ):
@@ -102,6 +100,8 @@ def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
 @inlined
 def are_rivals(state: State, work: Any, notes: Any) -> bool:
     """Whether two that were rivals still are; if so, the chance that the first has the larger draw is up to date."""
+    if notes.rest == 0.0:
+        _see_others(state, work, notes)
     one, other = at(work, notes.one), at(work, notes.other)
     _follow(state, notes, notes.played - 1)
     neither = one.below * other.below
