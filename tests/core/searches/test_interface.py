@@ -44,7 +44,7 @@ def test_the_check_would_notice_a_record_that_begins_as_another():
     ("text", "name"),
     [
         ("docb", "ByLines"), ("bayes-upper+bayes-lower", "ByLines"), ("safe-imed", "ByLeastCost"), ("tsbu", "ByBar"),
-        ("joint-ts", "ByTestedBar"), ("joint-dirichlet", "ByTestedBar"), ("bwcr", "ByCurves"),
+        ("joint-ts", "ByBar"), ("joint-dirichlet", "ByBar"), ("bwcr", "ByCurves"),
         ("naive-ts", "ByDefinition"), ("thompson+bayes-lower:reward.prior_a=2", "ByDefinition"),
         ("kl-upper+sampled-risk", "ByDefinition"),
         ("point-ts", "ByDefinition"), ("thompson+betting-gate", "ByBar"), ("kl-upper+mixture-gate", "ByLines"),

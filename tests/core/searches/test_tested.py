@@ -66,6 +66,95 @@ def test_arms_win_as_often_as_if_all_were_drawn_and_tested(name, soft, state):
         assert plain.same_law(wins[permitted], expected(name, soft, state)) > driving.FALSE_ALARM
 
 
+# Two arms of nearly equal means decide most rounds: with one of them in doubt, and with its mean on either side of the
+# bar; with others in doubt; with an arm that hardly a test of 9 lets pass.
+RIVALS = {
+    "one in doubt": [(160, 40, 160, 40), (87, 103, 93, 117)],
+    "the other in doubt": [(87, 103, 93, 117), (160, 40, 160, 40), (3, 1, 2, 0)],
+    "strongly in doubt": [(160, 40, 160, 40), (80, 110, 85, 125)],
+    "the smaller in doubt": [(280, 70, 360, 90), (56, 64, 48, 62)],
+    "neither in doubt": [(160, 40, 160, 40), (162, 38, 159, 41)],
+    "both in doubt": [(87, 103, 93, 117), (88, 103, 93, 116)],
+    "a third in doubt": [(160, 40, 160, 40), (162, 38, 159, 41), (10, 20, 12, 26)],
+    "hardly a test passes": [(102, 26, 218, 54), (14, 28, 19, 39)],
+    "hardly a test passes beside rivals": [(102, 26, 218, 54), (102, 27, 216, 54), (14, 28, 19, 39)],
+}
+
+
+@pytest.mark.parametrize("state", RIVALS)
+@pytest.mark.parametrize(("name", "soft"), CASES)
+def test_rivals_in_doubt_win_as_often_as_by_definition(name, soft, state):
+    search = searching(name, soft, tuple(RIVALS[state]))
+    wins = search.find(ROUND, 200_000)[:-2]
+    assert plain.same_law(wins, search.counts(ROUND, 200_000)[:-2]) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize("bar", [0.47, 0.5])
+@pytest.mark.parametrize("name", PASSES)
+def test_rivals_in_doubt_win_as_often_whatever_the_bar(name, bar):
+    # Neither exceeds it in one round of 50, or of 8.
+    search = searching.__wrapped__(name, 0.0, ((40, 10, 40, 10), (23, 24, 22, 31)))
+    wins = search.find(ROUND, 400_000, bar=bar)[:-2]
+    assert search.notes["rivals"][0]
+    assert plain.same_law(wins, search.counts(ROUND, 400_000)[:-2]) > driving.FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "least"),
+    [
+        ("joint-ts", "neither in doubt", 9_000), ("joint-dirichlet", "neither in doubt", 9_000),
+        ("joint-ts", "hardly a test passes beside rivals", 9_000),
+        ("joint-dirichlet", "hardly a test passes beside rivals", 9_000), ("joint-ts", "one in doubt", 2_000),
+    ],
+)  # fmt: skip
+def test_rivals_decide_most_rounds_without_a_draw(name, state, least):
+    search = searching.__wrapped__(name, 0.0, tuple(RIVALS[state]))
+    search.find(ROUND, 10_000)
+    assert search.notes["rivals"][0]
+    assert search.words[1] > least
+
+
+def test_a_hopeless_arm_hardly_counts_as_above_the_bar():
+    search = searching("joint-dirichlet", 1.0, tuple(RIVALS["hardly a test passes"]))
+    search.find(ROUND, 10)
+    _, arm = search.work[0]
+    assert 0.0 < arm["above"] < 0.1 * (1.0 - arm["below"])
+    assert search.notes["tests"][0] == 9
+
+
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("soft", [0.0, 0.7])
+def test_arms_win_with_the_chances_of_the_definition_while_they_learn(name, soft):
+    # Every 20 rounds the chances of that very state, by 1,000 decisions; the more tests, the later the round. The wins
+    # of the first two arms less their chances have mean 0: |z| > 4 in 1 case of 15,000, the error of chances included.
+    search, random = driving.Search(f"{name}:soft={soft}", 3, 0.21, seed=4), np.random.default_rng(4)
+    excess, variance, doubts = np.zeros(3), np.zeros(3), set()
+    for t in range(1, 4_001):
+        k = int(search.find(t).argmax())
+        if t > 100 and t % 20 == 0:
+            chances = search.counts(t, 1_000)[:3] / 1_000
+            wins = search.find(t, 1_000)[:3] / 1_000
+            k = int(search.find(t).argmax())
+            excess += wins - chances
+            variance += 2.0 * chances * (1.0 - chances) / 1_000
+            doubts.add(tuple(search.seen["mean"][:, 1] > 0.21))
+        search.learn(k, *(random.random(2) < ((0.47, 0.46, 0.6)[k], (0.18, 0.21, 0.3)[k])).astype(float))
+    assert len(doubts) > 1
+    assert (abs(excess) < 4.0 * np.sqrt(variance + 1e-3)).all()
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.0])
+@pytest.mark.parametrize("name", PASSES)
+def test_where_no_risk_or_every_risk_is_tolerated(name, limit):
+    search = driving.Search(f"{name}:soft=1", 3, limit, seed=3)
+    for k, (ones, risks) in enumerate([(60, 0), (64, 0), (80, 9)]):
+        for i in range(120):
+            search.learn(k, float(i < ones), float(i < risks))
+    wins, expected = search.find(ROUND, 50_000)[:-2], search.counts(ROUND, 50_000)[:-2]
+    assert (wins[2] > 0) == (limit == 1.0)
+    assert plain.same_law(wins[: 2 + int(limit)], expected[: 2 + int(limit)]) > driving.FALSE_ALARM
+
+
 @pytest.mark.parametrize("bar", [0.05, 0.45, 0.6, 0.95])
 @pytest.mark.parametrize(("name", "soft"), [("joint-ts", 0.0), ("joint-ts", 1.0), ("joint-dirichlet", 0.0)])
 def test_who_wins_does_not_depend_on_the_bar(name, soft, bar):

@@ -12,11 +12,11 @@ from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk
 from safebandit.core.indices.sampling import Thompson
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.mixture import PolicyMixture
+from safebandit.core.searches import tested  # noqa: F401 (how tested draws are settled)
 from safebandit.core.searches.interface import NOTES, ByDefinition, Notes
 from safebandit.core.searches.least_cost import ByLeastCost
 from safebandit.core.searches.lines import ByLines
 from safebandit.core.searches.mixtures import ByCurves
-from safebandit.core.searches.tested import ByTestedBar
 from safebandit.core.searches.thompson import ByBar
 
 __all__ = ["notes_of", "player_for", "search_for"]
@@ -24,8 +24,8 @@ __all__ = ["notes_of", "player_for", "search_for"]
 # By the very class: an index that is derived from one of these may be drawn in another way.
 _OF_REWARD_INDEX: dict[type, Any] = {
     IMED: ByLeastCost(),
-    JointDirichlet: ByTestedBar(),
-    JointThompson: ByTestedBar(),
+    JointDirichlet: ByBar(),
+    JointThompson: ByBar(),
     Thompson: ByBar(),
 }
 

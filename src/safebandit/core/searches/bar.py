@@ -21,13 +21,14 @@ from safebandit.core.streams import beta_above, beta_below, uniform
 # Of each arm: the chance that its draw exceeds the bar and counts (infinity where it is not known, 0 behind a closed
 # gate); at the first arm of a block, the chance that none of the block does (0 where it is not known); the chance to
 # lie below `carried_bar`, that of Bin(N+1, y) = R+1, and the plays and ones for which both were carried; the next arm
-# above the bar, and what was drawn of this one.
+# above the bar, what was drawn of this one, and whether no test can take it.
 BAR_ARM_FIELDS = [
     ("above", "f8"), ("none_above", "f8"), ("below", "f8"), ("mass", "f8"), ("carried_bar", "f8"),
-    ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), *ARM_FIELDS,
+    ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), ("stands", "i8"), *ARM_FIELDS,
 ]  # fmt: skip
-# Of the trial: the bar (0: none yet), and the draws made since it was set.
-BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), *TRIAL_FIELDS]
+# Of the trial: the bar (0: none yet), the draws made since it was set, by how many tests a draw may pass, and the round
+# in which that may change.
+BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), ("tests", "i8"), ("tests_until", "i8"), *TRIAL_FIELDS]
 
 BLOCK = 32
 # The bar is such that all arms lie below it with a chance of about exp(-7); between these it stands.
@@ -40,17 +41,66 @@ NORMAL_FROM = 16
 
 
 @generic
-def counts_above(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
-    """The chance that a draw above the bar counts as such, and whether that is exact.
-
-    Else it is about so, and only the choice of the bar depends on it: every draw above the bar counts.
-    """
+def counts_about(index: object, seen: Seen, bar: float) -> float:
+    """About the share of the draws above the bar that count as such: only the choice of the bar depends on it."""
     raise NotImplementedError
 
 
-@counts_above.register(object)
-def _always(index: object, seen: Seen, bar: float) -> tuple[float, bool]:
-    return 1.0, True
+@counts_about.register(object)
+def _about_all(index: object, seen: Seen, bar: float) -> float:
+    return 1.0
+
+
+@generic
+def may_count(index: object, seen: Seen, bar: float, above: float, tests: int) -> float:
+    """The chance that a draw exceeds the bar and may count as such, where it exceeds it with chance `above`."""
+    raise NotImplementedError
+
+
+@may_count.register(object)
+def _counts_always(index: object, seen: Seen, bar: float, above: float, tests: int) -> float:
+    return above
+
+
+@generic
+def note_tests(index: object, notes: Any, t: int) -> bool:
+    """Note by how many tests a draw may pass in round t, and say whether these are others than before."""
+    raise NotImplementedError
+
+
+@note_tests.register(object)
+def _no_tests(index: object, notes: Any, t: int) -> bool:
+    return False
+
+
+@generic
+def surely_wins(index: object, seen: Seen, bar: float) -> bool:
+    """Whether an arm wins if it alone exceeds the bar and counts, whatever its draw is."""
+    raise NotImplementedError
+
+
+@surely_wins.register(object)
+def _wins(index: object, seen: Seen, bar: float) -> bool:
+    return True
+
+
+@generic
+def largest(index: object, state: State, work: Any, notes: Any, t: int, first: int) -> int:
+    """The arm of the largest draw, given a chain of the arms that exceed the bar and count; -1: none does."""
+    raise NotImplementedError
+
+
+@largest.register(object)
+def _largest_plain(index: object, state: State, work: Any, notes: Any, t: int, first: int) -> int:
+    if first < 0:
+        return _largest_below(state, work, notes)
+    return _largest_above(state, work, notes, first)
+
+
+@rare
+def settle(index: Any, state: State, work: Any, notes: Any, t: int, first: int) -> int:
+    """The same by draws, where a number did not tell: seldom."""
+    return largest(index, state, work, notes, t, first)
 
 
 @substituted
@@ -75,12 +125,11 @@ def carry(arm: Any, seen: Seen, bar: float) -> float:
 
 
 @piece
-def chance_above(index: Any, arm: Any, seen: Seen, bar: float) -> float:
-    """The chance that the draw of an arm exceeds the bar and counts."""
-    above = 1.0 - carry(arm, seen, bar)
-    share, exact = counts_above(index, seen, bar)
+def chance_above(index: Any, arm: Any, seen: Seen, notes: Any) -> float:
+    """The chance that the draw of an arm exceeds the bar and may count."""
+    above = 1.0 - carry(arm, seen, notes.bar)
     above = 0.0 if above < 0.0 else 1.0 if above > 1.0 else above
-    return above * share if exact else above
+    return may_count(index, seen, notes.bar, above, notes.tests)
 
 
 @inlined
@@ -106,8 +155,8 @@ def draw_below(state: State, k: int, bar: float) -> float:
     return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
 
 
-@rare
-def largest_above(state: State, work: Any, notes: Any, first: int) -> int:
+@inlined
+def _largest_above(state: State, work: Any, notes: Any, first: int) -> int:
     """The arm of the largest draw in a chain of arms that exceed the bar."""
     winner, x, k = -1, -math.inf, first
     while k >= 0:
@@ -118,8 +167,8 @@ def largest_above(state: State, work: Any, notes: Any, first: int) -> int:
     return winner
 
 
-@rare
-def largest_below(state: State, work: Any, notes: Any) -> int:
+@inlined
+def _largest_below(state: State, work: Any, notes: Any) -> int:
     """The open arm of the largest draw where none exceeds the bar."""
     winner, x = -1, -math.inf
     for k in range(state.size):
@@ -182,7 +231,7 @@ def keep_bar(index: Any, state: State, work: Any, notes: Any, several: bool) -> 
     if renewed or several:
         _see_all(index, state, work, notes)
     elif at(work, last).above == np.inf:
-        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes.bar)
+        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes)
     return renewed
 
 
@@ -190,7 +239,7 @@ def keep_bar(index: Any, state: State, work: Any, notes: Any, several: bool) -> 
 def _see_all(index: Any, state: State, work: Any, notes: Any) -> None:
     for k in range(state.size):
         if at(work, k).above == np.inf:
-            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes.bar)
+            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes)
 
 
 @rare
@@ -203,7 +252,7 @@ def _set_bar(index: Any, state: State, work: Any, notes: Any) -> None:
         for k in range(state.size):
             seen = quantity(state, k, REWARD)
             if at(work, k).open:
-                above = _about_chance_above(seen, bar) * counts_above(index, seen, bar)[0]
+                above = _about_chance_above(seen, bar) * counts_about(index, seen, bar)
                 none += math.log(1.0 - above if above < 1.0 - 1e-12 else 1e-12)
             if none < 4.0 * RARE:
                 break

@@ -19,18 +19,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from safebandit.core.arms import REWARD, State, at, quantity
+from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.bernoulli import TINY, chance_larger
-from safebandit.core.dispatch import inlined, rare
-from safebandit.core.searches.bar import draw_below, largest_above, largest_below
+from safebandit.core.dispatch import generic, inlined, piece, rare
+from safebandit.core.searches.bar import draw_below, settle
 from safebandit.core.streams import uniform
 
 # Of the trial: whether two arms are rivals now, and the chance that no other exceeds the bar (0: not known); two arms
 # that are or were rivals, the chance that the draw of the first is the larger, the slope by which a play changes it,
-# and the parameters of the laws for which both hold.
+# the parameters of the laws for which both hold, the plays of both, and the ones of each, that these count.
 RIVAL_FIELDS = [
     ("rivals", "i8"), ("rest", "f8"), ("one", "i8"), ("other", "i8"), ("chance", "f8"), ("slope", "f8"),
-    ("laws", "f8", (4,)),
+    ("laws", "f8", (4,)), ("followed", "i8"), ("ones", "i8", (2,)),
 ]  # fmt: skip
 
 # Rivals leave no more than this open.
@@ -44,10 +44,9 @@ REFRESH_EVERY = 65_536
 def note_rivals(state: State, work: Any, notes: Any, one: int, rest: float) -> None:
     """Note the first two arms of a chain as rivals, if they would decide most rounds; `rest` is that of the others."""
     other = at(work, one).next
-    x, y = at(work, one).above, at(work, other).above
-    if 1.0 - rest * (1.0 - 2.0 * (1.0 - x) * (1.0 - y)) < OPEN:
+    if 1.0 - rest * (1.0 - 2.0 * at(work, one).below * at(work, other).below) < OPEN:
         if notes.one != one or notes.other != other:
-            notes.one, notes.other, notes.slope = one, other, 0.0
+            notes.one, notes.other, notes.slope, notes.followed = one, other, 0.0, -1
         notes.rivals, notes.rest = 1, rest
 
 
@@ -57,24 +56,58 @@ def is_rival(notes: Any, k: int) -> bool:
     return (k == notes.one) | (k == notes.other)
 
 
-@inlined
-def by_rivals(state: State, work: Any, notes: Any) -> int:
-    """The arm that wins, where two are rivals; -1 where they are so no more."""
-    if notes.rest == 0.0:
-        _see_others(state, work, notes)
-    one, other, rest = at(work, notes.one), at(work, notes.other), notes.rest
-    _follow(state, notes)
-    neither = (1.0 - one.above) * (1.0 - other.above)
-    first, second = notes.chance - neither, 1.0 - notes.chance - neither
-    if not (first > 0.0 and second > 0.0 and one.open and other.open and notes.rivals):
-        notes.rivals = 0
+@generic
+def in_doubt_now(index: object, seen: Seen) -> bool:
+    """Whether the draw of an arm that exceeds the bar may be taken from it by a test."""
+    raise NotImplementedError
+
+
+@in_doubt_now.register(object)
+def _is_not_tested(index: object, seen: Seen) -> bool:
+    return False
+
+
+@generic
+def by_doubtful(index: object, state: State, work: Any, notes: Any, t: int) -> int:
+    """`by_rivals`, where the draw of at least one of the two is tested."""
+    raise NotImplementedError
+
+
+@by_doubtful.register(object)
+def _by_drawing(index: object, state: State, work: Any, notes: Any, t: int) -> int:
+    return -1
+
+
+@piece
+def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
+    """The arm that wins, where two are rivals; -1 where they do not tell."""
+    if in_doubt_now(index, quantity(state, notes.one, REWARD)) or in_doubt_now(
+        index, quantity(state, notes.other, REWARD)
+    ):
+        return by_doubtful(index, state, work, notes, t)
+    if not are_rivals(state, work, notes):
         return -1
+    rest, neither = notes.rest, at(work, notes.one).below * at(work, notes.other).below
+    first, second = notes.chance - neither, 1.0 - notes.chance - neither
     u = uniform(state.stream)
     if u < rest * first:
         return notes.one
     if u < rest * (first + second):
         return notes.other
-    return _settled(state, work, notes, u - rest * (first + second), rest * neither)
+    return _settled(index, state, work, notes, t, u - rest * (first + second), rest * neither)
+
+
+@inlined
+def are_rivals(state: State, work: Any, notes: Any) -> bool:
+    """Whether two that were rivals still are; if so, the chance that the first has the larger draw is up to date."""
+    if notes.rest == 0.0:
+        _see_others(state, work, notes)
+    one, other = at(work, notes.one), at(work, notes.other)
+    _follow(state, notes, notes.played - 1)
+    neither = one.below * other.below
+    if not (notes.chance > neither and 1.0 - notes.chance > neither and one.open and other.open and notes.rivals):
+        notes.rivals = 0
+    return notes.rivals != 0
 
 
 @rare
@@ -84,22 +117,33 @@ def _see_others(state: State, work: Any, notes: Any) -> None:
     for k in range(state.size):
         if not is_rival(notes, k):
             rest *= 1.0 - at(work, k).above
-    neither = (1.0 - at(work, notes.one).above) * (1.0 - at(work, notes.other).above)
+    neither = at(work, notes.one).below * at(work, notes.other).below
     notes.rivals = 1 if 1.0 - rest * (1.0 - 2.0 * neither) < OPEN else 0
     notes.rest = rest
 
 
 @rare
-def _settled(state: State, work: Any, notes: Any, u: float, neither: float) -> int:
+def _settled(index: Any, state: State, work: Any, notes: Any, t: int, u: float, neither: float) -> int:
     """The arm that wins where two rivals leave it open, by a number that is uniform in all that is open."""
     if u < neither:
         notes.draws += state.size
-        return largest_below(state, work, notes)
+        return settle(index, state, work, notes, t, -1)
     if u < 2.0 * neither:
-        notes.draws += 2
-        larger = draw_below(state, notes.one, notes.bar) > draw_below(state, notes.other, notes.bar)
-        return notes.other if larger else notes.one
-    return largest_above(state, work, notes, _chain_with_others(state, work, notes, notes.rest + u - 2.0 * neither))
+        return smaller_below(state, notes, notes.one, notes.other)
+    return with_others(index, state, work, notes, t, u - 2.0 * neither)
+
+
+@rare
+def smaller_below(state: State, notes: Any, one: int, other: int) -> int:
+    """Of two arms that of the smaller draw, given that neither exceeds the bar."""
+    notes.draws += 2
+    return other if draw_below(state, one, notes.bar) > draw_below(state, other, notes.bar) else one
+
+
+@rare
+def with_others(index: Any, state: State, work: Any, notes: Any, t: int, u: float) -> int:
+    """The arm that wins, given that others than the rivals exceed the bar; u is uniform up to the chance of that."""
+    return settle(index, state, work, notes, t, _chain_with_others(state, work, notes, notes.rest + u))
 
 
 @inlined
@@ -131,25 +175,49 @@ def _chain_with_others(state: State, work: Any, notes: Any, u: float) -> int:
 
 
 @inlined
-def _follow(state: State, notes: Any) -> None:
-    """Carry the chance that the first has the larger draw over the plays since it was noted, or compute it."""
+def _follow(state: State, notes: Any, last: int) -> None:
+    """Carry the chance that the first has the larger draw over the play since it was noted, or compute it."""
     x, y = quantity(state, notes.one, REWARD), quantity(state, notes.other, REWARD)
-    laws, plays = notes.laws, x.plays + y.plays
-    a, b, c, d = x.ones + 1.0, x.plays - x.ones + 1.0, y.ones + 1.0, y.plays - y.ones + 1.0
-    before = int(laws[0] + laws[1] + laws[2] + laws[3]) - 4
-    known = notes.slope > TINY and 0 <= plays - before <= SOON
-    if not known or plays // REFRESH_EVERY != before // REFRESH_EVERY:
+    plays = x.plays + y.plays
+    if (
+        plays == notes.followed + 1
+        and is_rival(notes, last)
+        and (plays + 4) % REFRESH_EVERY != 0
+        and notes.slope > TINY
+    ):
+        i = 2 if last == notes.other else 0
+        # Written without branches: the processor cannot guess them.
+        j = i + 1 - (quantity(state, last, REWARD).ones - notes.ones[i >> 1])
+        _step(notes, j, plays + 3.0)
+    elif plays != notes.followed:
+        _catch_up(notes, x.ones + 1.0, x.plays - x.ones + 1.0, y.ones + 1.0, y.plays - y.ones + 1.0)
+    notes.followed = plays
+    notes.ones[0], notes.ones[1] = x.ones, y.ones
+
+
+@inlined
+def _step(notes: Any, j: int, n: float) -> None:
+    """Carry the chance over one more of parameter j of the laws, which add up to n."""
+    laws = notes.laws
+    grown = laws[j]
+    beside = (grown + laws[j ^ 1]) * (grown + laws[j ^ 2])
+    sign = 1.0 - 2.0 * ((j ^ (j >> 1)) & 1)
+    notes.chance += sign * (notes.slope / grown)
+    # Beside it in its own law, and in its place in the other one.
+    notes.slope *= beside / (grown * n)
+    laws[j] = grown + 1.0
+
+
+@rare
+def _catch_up(notes: Any, a: float, b: float, c: float, d: float) -> None:
+    """Carry the chance over several plays, or compute it afresh."""
+    laws, now = notes.laws, a + b + c + d
+    n = laws[0] + laws[1] + laws[2] + laws[3]
+    if not (notes.slope > TINY and n <= now <= n + SOON) or int(n) // REFRESH_EVERY != int(now) // REFRESH_EVERY:
         laws[0], laws[1], laws[2], laws[3] = a, b, c, d
         notes.chance, notes.slope = chance_larger(a, b, c, d)
         return
-    while before < plays:
-        # The first of the four that has grown. Written without branches: the processor cannot guess them.
-        j = 1 if laws[0] == a else 0
-        j += j & (1 if laws[1] == b else 0)
-        j += (j >> 1) & (1 if laws[2] == c else 0)
-        step = notes.slope / laws[j]
-        notes.chance += -step if 0 < j < 3 else step
-        # Beside it in its own law, and in its place in the other one.
-        notes.slope = step * (laws[j] + laws[j ^ 1]) * (laws[j] + laws[j ^ 2]) / (before + 4.0)
-        laws[j] += 1.0
-        before += 1
+    while n < now:
+        j = 0 if laws[0] < a else 1 if laws[1] < b else 2 if laws[2] < c else 3
+        _step(notes, j, n)
+        n += 1.0
