@@ -7,7 +7,6 @@ import gc
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -59,9 +58,7 @@ def recompute(
     checkpoint: str | None = None,
 ) -> tuple[Verification, Replay]:
     """Verify a trial, from where the text of a checkpoint ends if there is one; and what was read, for the next one."""
-    with ThreadPoolExecutor(1) as beside, ledger.reading() as connection, contextlib.ExitStack() as meanwhile:
-        # SQLite reads all pages of its file while the trial is replayed.
-        damage = beside.submit(_damage, ledger) if alone else None
+    with ledger.reading() as connection, contextlib.ExitStack() as meanwhile:
         row = trial_row(connection, name)
         if row.number >= MANY_EVENTS:
             meanwhile.enter_context(_without_old_garbage())
@@ -81,7 +78,7 @@ def recompute(
                 or trial_problem(connection, name)
             )
             found = found if problem is None else found._replace(failed=found.events, problem=problem)
-        return (found if damage is None else _with_database(connection, found, damage.result())), replay
+        return (_with_database(connection, found) if alone else found), replay
 
 
 def _passed_over(
@@ -121,17 +118,12 @@ def _without_old_garbage() -> Iterator[None]:
 def verify_database(ledger: Ledger, *, expected: str | None = None) -> Verification:
     """Read the database's own log, of trials and keys; each trial is verified by itself."""
     with ledger.reading() as connection:
-        return _with_database(connection, verify_registry(connection, expected=expected), _damage(ledger))
+        return _with_database(connection, verify_registry(connection, expected=expected))
 
 
-def _damage(ledger: Ledger) -> str | None:
-    """What is wrong with the bytes of a database, where that can be asked."""
-    with ledger.reading() as connection:
-        return page_damage(connection) if connection.dialect.name == "sqlite" else None
-
-
-def _with_database(connection: sa.Connection, found: Verification, damage: str | None) -> Verification:
+def _with_database(connection: sa.Connection, found: Verification) -> Verification:
     """What was found, and whether the database keeps its logs; one whose bytes are damaged is an error of its own."""
+    damage = page_damage(connection) if connection.dialect.name == "sqlite" else None
     if damage is not None:
         seen = "" if found.problem is None else f" ({found.problem})"
         raise DamagedError(f"the database is damaged: {damage}{seen}; take a copy that holds")
