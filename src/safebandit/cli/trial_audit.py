@@ -71,16 +71,19 @@ def verify(
     if checkpoint is not None and name is None:
         raise TrialError("a checkpoint is of one trial; name it, as in safebandit trial verify knee --checkpoint FILE")
     with open_ledger(db) as ledger:
+        from safebandit.simulation.simulate import default_workers
         from safebandit.trials.record.verification import verify as recompute
         from safebandit.trials.record.verification import verify_database
 
+        how: dict[str, Any] = {"processes": default_workers()}
         with counting_bar("verifying") as progress:
             if name is not None:
-                one_found = recompute(ledger, name, expected=expect, progress=progress, checkpoint=checkpoint)
+                how |= {"expected": expect, "checkpoint": checkpoint}
+                one_found = recompute(ledger, name, progress=progress, **how)
                 whole, each = None, {name: one_found}
             else:
                 whole = verify_database(ledger, expected=expect)
-                each = {name: recompute(ledger, name, progress=progress, alone=False) for name in ledger.names()}
+                each = {name: recompute(ledger, name, progress=progress, alone=False, **how) for name in ledger.names()}
         for failed in (one for one in each.values() if not one.holds):
             _tell(ledger, failed)
     found = [*([] if whole is None else [whole]), *each.values()]

@@ -56,6 +56,7 @@ class Ledger:
     """A database of trials. Every method is one transaction; `writing` puts several into one."""
 
     def __init__(self, database: str | Path, *, create: bool = True, pool: int = POOL) -> None:
+        self.database = database
         self.engine = open_engine(database, create=create, pool=pool)
         self._states: OrderedDict[str, TrialState] = OrderedDict()
         self._lock = threading.Lock()

@@ -20,6 +20,7 @@ from safebandit.trials.record.registry import trial_problem, verify_registry
 from safebandit.trials.record.sqlite_file import page_damage
 from safebandit.trials.record.store import DatabaseStore, read_log, trial_row
 from safebandit.trials.record.triggers import missing_trigger
+from safebandit.trials.record.two_parts import TWO_PARTS, in_two_parts
 from safebandit.trials.replay import Replay, Verification
 from safebandit.trials.store import MemoryStore
 
@@ -35,14 +36,18 @@ def verify(
     progress: Callable[[int, int], None] | None = None,
     alone: bool = True,
     checkpoint: Path | None = None,
+    processes: int = 1,
 ) -> Verification:
     """Recompute a trial from its first event on. `expected` is the hash of some event, as noted elsewhere.
 
     Without `alone`, what all trials share is left to `verify_database`. A `checkpoint` is a file: if it is there, the
-    trial is recomputed from where it ends, and before that only its hashes; where all holds, it is written anew.
+    trial is recomputed from where it ends, and before that only its hashes; where all holds, it is written anew. With
+    two `processes`, a long trial is recomputed in two parts at once: what is found is the same.
     """
     before = read_text(checkpoint) if checkpoint is not None and checkpoint.exists() else None
-    found, replay = recompute(ledger, name, expected=expected, progress=progress, alone=alone, checkpoint=before)
+    found, replay = recompute(
+        ledger, name, expected=expected, progress=progress, alone=alone, checkpoint=before, processes=processes
+    )
     if checkpoint is not None and found.holds:
         replace_file(checkpoint, write_checkpoint(replay))
     return found
@@ -56,6 +61,7 @@ def recompute(
     progress: Callable[[int, int], None] | None = None,
     alone: bool = True,
     checkpoint: str | None = None,
+    processes: int = 1,
 ) -> tuple[Verification, Replay]:
     """Verify a trial, from where the text of a checkpoint ends if there is one; and what was read, for the next one."""
     with ledger.reading() as connection, contextlib.ExitStack() as meanwhile:
@@ -70,7 +76,13 @@ def recompute(
             broken = _passed_over(replay, log, after)
             if broken is not None:
                 return Verification(name, 0, 0, 0, NOTHING, *broken), replay
-        found = replay.verify(log, after=after)
+        in_parts = processes > 1 and checkpoint is None and row.number >= TWO_PARTS
+        if in_parts:
+            found = in_two_parts(ledger.database, replay, log, row.number, expected=expected, after=after)
+            if found is None:
+                replay, log = Replay(name, expected=expected), read_log(connection, name)
+        if not in_parts or found is None:
+            found = replay.verify(log, after=after)
         if found.holds:
             problem = (
                 replay.end_problem(row._mapping)
