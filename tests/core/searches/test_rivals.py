@@ -31,7 +31,6 @@ RIVALS = {
     "in two blocks of forty": [(50, 5)] * 3 + [(600, 300)] + [(50, 4)] * 34 + [(500, 260), (30, 0)],
 }
 counts = st.integers(1, 40)
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
 
 
 def exact(a, b, c, d):
@@ -48,10 +47,11 @@ def by_quadrature(a, b, *others):
     """The chance that X ~ Beta(a, b) is above all others, by Gauss and Legendre, twelve deviations to either side."""
     mean, deviation = a / (a + b), math.sqrt(a * b / (a + b + 1.0)) / (a + b)
     low, high = max(0.0, mean - 12.0 * deviation), min(1.0, mean + 12.0 * deviation)
-    points = low + 0.5 * (NODES + 1.0) * (high - low)
+    nodes, weights = plain.legendre(400)
+    points = low + 0.5 * (nodes + 1.0) * (high - low)
     # The density's constant has lost digits to rounding where there are many plays.
     logs = (a - 1.0) * np.log(points / mean) + (b - 1.0) * np.log1p((mean - points) / (1.0 - mean))
-    density = WEIGHTS * np.exp(logs)
+    density = weights * np.exp(logs)
     below = np.prod([special.betainc(*other, points) for other in others], axis=0)
     return float(density @ below / density.sum())
 
