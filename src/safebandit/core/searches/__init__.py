@@ -12,7 +12,6 @@ from safebandit.core.indices.kl import KLLower, KLUpper, KLUpperRisk
 from safebandit.core.indices.sampling import Thompson
 from safebandit.core.policies.doubly_optimistic import DoublyOptimistic
 from safebandit.core.policies.mixture import PolicyMixture
-from safebandit.core.searches import tested  # noqa: F401 (how tested draws are settled)
 from safebandit.core.searches.interface import NOTES, ByDefinition, Notes
 from safebandit.core.searches.least_cost import ByLeastCost
 from safebandit.core.searches.lines import ByLines

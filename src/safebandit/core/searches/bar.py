@@ -14,9 +14,10 @@ import numpy as np
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.bernoulli import binomial_pmf, binomial_tail, next_tail
-from safebandit.core.dispatch import generic, inlined, piece, rare, substituted
+from safebandit.core.dispatch import inlined, piece, rare, substituted
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS
-from safebandit.core.streams import beta_above, beta_below, uniform
+from safebandit.core.searches.tested import chance_to_count, chance_to_stand
+from safebandit.core.streams import uniform
 
 # Of each arm: the chance that its draw exceeds the bar and counts (infinity where it is not known, 0 behind a closed
 # gate); at the first arm of a block, the chance that none of the block does (0 where it is not known); the chance to
@@ -26,9 +27,8 @@ BAR_ARM_FIELDS = [
     ("above", "f8"), ("none_above", "f8"), ("below", "f8"), ("mass", "f8"), ("carried_bar", "f8"),
     ("plays", "i8"), ("ones", "i8"), ("next", "i8"), ("draw", "f8"), ("stands", "i8"), *ARM_FIELDS,
 ]  # fmt: skip
-# Of the trial: the bar (0: none yet), the draws made since it was set, by how many tests a draw may pass, and the round
-# in which that may change.
-BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), ("tests", "i8"), ("tests_until", "i8"), *TRIAL_FIELDS]
+# Of the trial: the bar (0: none yet), and the draws made since it was set.
+BAR_TRIAL_FIELDS = [("bar", "f8"), ("draws", "i8"), *TRIAL_FIELDS]
 
 BLOCK = 32
 # The bar is such that all arms lie below it with a chance of about exp(-7); between these it stands.
@@ -38,69 +38,6 @@ ENOUGH_DRAWS = 64
 SURE = 1.0 - 1e-7
 STEPS = 40
 NORMAL_FROM = 16
-
-
-@generic
-def counts_about(index: object, seen: Seen, bar: float) -> float:
-    """About the share of the draws above the bar that count as such: only the choice of the bar depends on it."""
-    raise NotImplementedError
-
-
-@counts_about.register(object)
-def _about_all(index: object, seen: Seen, bar: float) -> float:
-    return 1.0
-
-
-@generic
-def may_count(index: object, seen: Seen, bar: float, above: float, tests: int) -> float:
-    """The chance that a draw exceeds the bar and may count as such, where it exceeds it with chance `above`."""
-    raise NotImplementedError
-
-
-@may_count.register(object)
-def _counts_always(index: object, seen: Seen, bar: float, above: float, tests: int) -> float:
-    return above
-
-
-@generic
-def note_tests(index: object, notes: Any, t: int) -> bool:
-    """Note by how many tests a draw may pass in round t, and say whether these are others than before."""
-    raise NotImplementedError
-
-
-@note_tests.register(object)
-def _no_tests(index: object, notes: Any, t: int) -> bool:
-    return False
-
-
-@generic
-def surely_wins(index: object, seen: Seen, bar: float) -> bool:
-    """Whether an arm wins if it alone exceeds the bar and counts, whatever its draw is."""
-    raise NotImplementedError
-
-
-@surely_wins.register(object)
-def _wins(index: object, seen: Seen, bar: float) -> bool:
-    return True
-
-
-@generic
-def largest(index: object, state: State, work: Any, notes: Any, t: int, first: int) -> int:
-    """The arm of the largest draw, given a chain of the arms that exceed the bar and count; -1: none does."""
-    raise NotImplementedError
-
-
-@largest.register(object)
-def _largest_plain(index: object, state: State, work: Any, notes: Any, t: int, first: int) -> int:
-    if first < 0:
-        return _largest_below(state, work, notes)
-    return _largest_above(state, work, notes, first)
-
-
-@rare
-def settle(index: Any, state: State, work: Any, notes: Any, t: int, first: int) -> int:
-    """The same by draws, where a number did not tell: seldom."""
-    return largest(index, state, work, notes, t, first)
 
 
 @substituted
@@ -125,11 +62,11 @@ def carry(arm: Any, seen: Seen, bar: float) -> float:
 
 
 @piece
-def chance_above(index: Any, arm: Any, seen: Seen, notes: Any) -> float:
-    """The chance that the draw of an arm exceeds the bar and may count."""
-    above = 1.0 - carry(arm, seen, notes.bar)
+def chance_above(index: Any, arm: Any, seen: Seen, bar: float, t: int) -> float:
+    """The chance that the draw of an arm exceeds the bar and counts."""
+    above = 1.0 - carry(arm, seen, bar)
     above = 0.0 if above < 0.0 else 1.0 if above > 1.0 else above
-    return may_count(index, seen, notes.bar, above, notes.tests)
+    return above * chance_to_count(index, seen, bar, t)
 
 
 @inlined
@@ -139,44 +76,6 @@ def _about_chance_above(seen: Seen, bar: float) -> float:
         return 1.0 - binomial_tail(seen.ones + 1.0, seen.plays + 1.0, bar)
     a, b = seen.ones + 1.0, seen.plays - seen.ones + 1.0
     return 0.5 * math.erfc(((a + b) * bar - a) * math.sqrt(0.5 * (a + b + 1.0) / (a * b)))
-
-
-@rare
-def draw_above(state: State, k: int, bar: float) -> float:
-    """A posterior draw of arm k, given that it exceeds the bar."""
-    seen = quantity(state, k, REWARD)
-    return beta_above(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
-
-
-@rare
-def draw_below(state: State, k: int, bar: float) -> float:
-    """A posterior draw of arm k, given that it does not exceed the bar."""
-    seen = quantity(state, k, REWARD)
-    return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
-
-
-@inlined
-def _largest_above(state: State, work: Any, notes: Any, first: int) -> int:
-    """The arm of the largest draw in a chain of arms that exceed the bar."""
-    winner, x, k = -1, -math.inf, first
-    while k >= 0:
-        drawn = draw_above(state, k, notes.bar)
-        if drawn > x:
-            winner, x = k, drawn
-        k = at(work, k).next
-    return winner
-
-
-@inlined
-def _largest_below(state: State, work: Any, notes: Any) -> int:
-    """The open arm of the largest draw where none exceeds the bar."""
-    winner, x = -1, -math.inf
-    for k in range(state.size):
-        if at(work, k).open:
-            drawn = draw_below(state, k, notes.bar)
-            if drawn > x:
-                winner, x = k, drawn
-    return winner
 
 
 @piece
@@ -220,30 +119,30 @@ def arms_above_bar(state: State, work: Any, notes: Any) -> tuple[int, int, float
 
 
 @piece
-def keep_bar(index: Any, state: State, work: Any, notes: Any, several: bool) -> bool:
+def keep_bar(index: Any, state: State, work: Any, notes: Any, t: int, several: bool) -> bool:
     """Set a bar where there is none, or where it has made so much work that a better one is worth seeking; and find
     the chances to exceed it that are not known: of the arm played last, or of several arms. Whether a bar was set.
     """
     renewed = notes.bar == 0.0 or notes.draws > ENOUGH_DRAWS * state.size
     last = notes.played - 1
     if renewed:
-        _set_bar(index, state, work, notes)
+        _set_bar(index, state, work, notes, t)
     if renewed or several:
-        _see_all(index, state, work, notes)
+        _see_all(index, state, work, notes, t)
     elif at(work, last).above == np.inf:
-        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes)
+        at(work, last).above = chance_above(index, at(work, last), quantity(state, last, REWARD), notes.bar, t)
     return renewed
 
 
 @rare
-def _see_all(index: Any, state: State, work: Any, notes: Any) -> None:
+def _see_all(index: Any, state: State, work: Any, notes: Any, t: int) -> None:
     for k in range(state.size):
         if at(work, k).above == np.inf:
-            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes)
+            at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes.bar, t)
 
 
 @rare
-def _set_bar(index: Any, state: State, work: Any, notes: Any) -> None:
+def _set_bar(index: Any, state: State, work: Any, notes: Any, t: int) -> None:
     """Set a bar that seldom lies above all draws: by bisection, which need not be exact."""
     low, high, bar = 0.0, 1.0, 0.5
     for _ in range(STEPS):
@@ -252,7 +151,9 @@ def _set_bar(index: Any, state: State, work: Any, notes: Any) -> None:
         for k in range(state.size):
             seen = quantity(state, k, REWARD)
             if at(work, k).open:
-                above = _about_chance_above(seen, bar) * counts_about(index, seen, bar)
+                # A draw that fails its test is as the mean, which may be above the bar, too.
+                share = 1.0 if seen.mean > bar else chance_to_stand(index, seen, t)[0]
+                above = _about_chance_above(seen, bar) * share
                 none += math.log(1.0 - above if above < 1.0 - 1e-12 else 1e-12)
             if none < 4.0 * RARE:
                 break

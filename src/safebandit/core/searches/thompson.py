@@ -19,13 +19,11 @@ from safebandit.core.searches.bar import (
     arms_above_bar,
     forget_above,
     keep_bar,
-    note_tests,
-    settle,
-    surely_wins,
 )
 from safebandit.core.searches.gates import follow_gates
 from safebandit.core.searches.interface import NOTES, Notes, find
 from safebandit.core.searches.rivals import RIVAL_FIELDS, by_rivals, is_rival, note_rivals
+from safebandit.core.searches.tested import settle, surely_wins
 
 
 class ByBar(NamedTuple):
@@ -46,10 +44,6 @@ def find_by_bar(search: ByBar, policy: Any, state: State, work: Any, notes: Any,
     else:
         at(work, last).changed = 0
         forget_above(work, last)
-    if note_tests(policy.reward, notes, t):
-        several = True
-        for k in range(state.size):
-            forget_above(work, k)
     if several or not is_rival(notes, last):
         notes.rest = 0.0
     if notes.open_arms > 0:
@@ -75,14 +69,14 @@ def _forget_changed(state: State, work: Any) -> None:
 @piece
 def _largest(index: Any, state: State, work: Any, notes: Any, t: int, several: bool) -> int:
     """The open arm of the largest draw, once tested."""
-    if keep_bar(index, state, work, notes, several):
+    if keep_bar(index, state, work, notes, t, several):
         notes.rivals = 0
     if notes.rivals:
         winner = by_rivals(index, state, work, notes, t)
         if winner >= 0:
             return winner
     first, count, rest = arms_above_bar(state, work, notes)
-    if count == 1 and surely_wins(index, quantity(state, first, REWARD), notes.bar):
+    if count == 1 and surely_wins(index, quantity(state, first, REWARD), notes.bar, t):
         return first
     if count == 2:
         note_rivals(state, work, notes, first, rest)
