@@ -11,12 +11,10 @@ leaves open is then settled by draws: that neither exceeds the bar, with chance 
 with chance 1 - rest; or, again with chance rest neither, Y wins where X is the larger of two draws below the bar, and
 else X: so each wins with its very chance.
 
-A draw that is tested (`tested`) and fails counts as its mean. Let X be in doubt, m its mean, and p the chance that its
-draw stands, whatever it is (0 where that depends on the draw). Where m is above the bar, X exceeds it even if the test
-fails, and loses to Y only if X > Y > m. So X wins at least with chance rest p (P(X > Y) - neither), Y with
-rest (P(Y > X) - neither), and what is left of P(X > Y) is settled by a pair of draws with X > Y. Where m is below the
-bar and p is known, X exceeds it only if it stands: Y wins at least with chance rest (1 - none - p P(X > Y)), with none
-the chance that neither counts.
+A draw that is tested (`tested`) and fails counts as its mean. Let X be in doubt, and p the known chance that its draw
+stands. Where its mean is below the bar it exceeds that only if its draw stands, too: X wins at least with chance
+rest p (P(X > Y) - neither), and Y with rest (1 - none - p P(X > Y)), with none the chance that neither counts as above
+the bar. In other doubt, or of both, rivals do not tell.
 
 What it buys: on the drug trial, where two doses are nearly equal, 19 in 20 rounds of Thompson sampling draw no arm and
 look at two: it plays a third more rounds a second.
@@ -29,9 +27,8 @@ from typing import Any
 from safebandit.core.arms import REWARD, State, at, quantity
 from safebandit.core.bernoulli import TINY, chance_larger
 from safebandit.core.dispatch import inlined, piece, rare
-from safebandit.core.indices.joint_sampling import draw_stands
-from safebandit.core.searches.tested import chance_to_stand, draw_below, settle
-from safebandit.core.streams import beta, uniform
+from safebandit.core.searches.tested import chance_to_count, draw_below, in_doubt_at, needs_no_test, settle
+from safebandit.core.streams import uniform
 
 # Of the trial: whether two arms are rivals now, and the chance that no other exceeds the bar (0: not known); two arms
 # that are or were rivals, the chance that the draw of the first is the larger, the slope by which a play changes it,
@@ -43,8 +40,6 @@ RIVAL_FIELDS = [
 
 # Rivals leave no more than this open.
 OPEN = 0.5
-# An arm in doubt that has the larger draw of two more seldom than this is drawn only where it exceeds the bar.
-OFTEN = 0.02
 # Over so many plays the chance is carried one by one; after so many it is computed afresh, lest rounding add up.
 SOON = 64
 REFRESH_EVERY = 65_536
@@ -69,31 +64,23 @@ def is_rival(notes: Any, k: int) -> bool:
 @piece
 def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
     """The arm that wins, where two are rivals; -1 where they do not tell."""
-    x, y = notes.one, notes.other
-    stands, lasting = chance_to_stand(index, quantity(state, x, REWARD), t)
-    others, others_lasting = chance_to_stand(index, quantity(state, y, REWARD), t)
-    if others < 1.0:
-        if stands < 1.0:
-            return -1
-        x, y, stands, lasting = y, x, others, others_lasting
-    exceeds_anyway = stands < 1.0 and quantity(state, x, REWARD).mean > notes.bar
-    if not (exceeds_anyway or lasting) or not _are_rivals(state, work, notes):
+    swapped = in_doubt_at(index, quantity(state, notes.other, REWARD), t)
+    if swapped and in_doubt_at(index, quantity(state, notes.one, REWARD), t):
         return -1
-    larger, neither = notes.chance if x == notes.one else 1.0 - notes.chance, at(work, x).below * at(work, y).below
-    none, failed = neither, 0.0
-    if exceeds_anyway:
-        failed = (1.0 - stands) * larger
-        if larger < OFTEN:
-            return -1
-    elif stands < 1.0:
-        none = (1.0 - at(work, x).above) * (1.0 - at(work, y).above)
-    first, second = stands * (larger - neither), 1.0 - none - failed - stands * larger
-    u, rest = uniform(state.stream), notes.rest
+    x, y = (notes.other, notes.one) if swapped else (notes.one, notes.other)
+    seen = quantity(state, x, REWARD)
+    if not needs_no_test(index, seen, notes.bar, t) or not _are_rivals(state, work, notes):
+        return -1
+    share, rest = chance_to_count(index, seen, notes.bar, t), notes.rest
+    larger, neither = 1.0 - notes.chance if swapped else notes.chance, at(work, x).below * at(work, y).below
+    none = (1.0 - at(work, x).above) * (1.0 - at(work, y).above)
+    first, second = share * (larger - neither), 1.0 - none - share * larger
+    u = uniform(state.stream)
     if u < rest * first:
         return x
     if u < rest * (first + second):
         return y
-    return _settled(index, state, work, notes, t, x, y, stands, none, failed, u - rest * (first + second))
+    return _settled(index, state, work, notes, t, x, y, none, share * neither, u - rest * (first + second))
 
 
 @inlined
@@ -123,40 +110,19 @@ def _see_others(state: State, work: Any, notes: Any) -> None:
 
 @rare
 def _settled(
-    index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int, stands: float, none: float, failed: float,
-    u: float,
-) -> int:  # fmt: skip
+    index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int, none: float, smaller: float, u: float
+) -> int:
     """The arm that wins where two rivals leave it open, by a number u that is uniform in all that is open."""
-    rest, fewer = notes.rest, stands * at(work, x).below * at(work, y).below
+    rest = notes.rest
     if u < rest * none:
         notes.draws += state.size
         return settle(index, state, work, notes, t, -1)
-    u -= rest * none
-    if u < rest * fewer:
+    if u < rest * (none + smaller):
+        # Of two draws below the bar the smaller one wins here.
         notes.draws += 2
         return y if draw_below(state, x, notes.bar) > draw_below(state, y, notes.bar) else x
-    u -= rest * fewer
-    if u < rest * failed:
-        return _larger_in_doubt(index, state, notes, t, x, y, stands)
-    u -= rest * failed
-    return settle(index, state, work, notes, t, _chain_with_others(state, work, notes, rest + u))
-
-
-@rare
-def _larger_in_doubt(index: Any, state: State, notes: Any, t: int, x: int, y: int, stands: float) -> int:
-    """The arm that wins, given that x has the larger draw and fails its test, or has yet to be tested."""
-    one, other = quantity(state, x, REWARD), quantity(state, y, REWARD)
-    while True:
-        top = beta(state.stream, one.ones + 1.0, one.plays - one.ones + 1.0)
-        second = beta(state.stream, other.ones + 1.0, other.plays - other.ones + 1.0)
-        if top > second:
-            break
-    # What neither exceeds the bar is settled apart: here it makes up for the chance that was taken for it.
-    if top <= notes.bar:
-        return y
-    if one.mean > second or (stands == 0.0 and draw_stands(index, one, t, top, state.stream)):
-        return x
-    return y
+    first = _chain_with_others(state, work, notes, rest + u - rest * (none + smaller))
+    return settle(index, state, work, notes, t, first)
 
 
 @inlined

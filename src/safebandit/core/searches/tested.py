@@ -3,8 +3,8 @@
 An arm in doubt whose draw fails its test counts as its mean. Where the chance that a draw stands is known and lasts,
 an arm whose mean is below the bar is said to exceed it only where its draw stands, too: it is then tested no more.
 
-What it buys: joint-ts plays more than twice as many rounds a second with five arms as by its definition, and
-joint-dirichlet, whose tests cost more than its draws, many times as many.
+What it buys: with five arms joint-ts plays twice as many rounds a second as by its definition, and joint-dirichlet, whose
+tests cost more than its draws, more than six times as many.
 """
 
 from __future__ import annotations
@@ -54,10 +54,16 @@ def chance_to_count(index: Any, seen: Seen, bar: float, t: int) -> float:
 
 
 @piece
-def surely_wins(index: Any, seen: Seen, bar: float, t: int) -> bool:
-    """Whether an arm wins if it alone exceeds the bar and counts, whatever its draw is."""
+def in_doubt_at(index: Any, seen: Seen, t: int) -> bool:
+    """Whether a test may take the optimism of the arm's draw in round t."""
+    return chance_to_stand(index, seen, t)[0] < 1.0
+
+
+@piece
+def needs_no_test(index: Any, seen: Seen, bar: float, t: int) -> bool:
+    """Whether a draw that exceeds the bar, and counts as such, stands."""
     chance, lasting = chance_to_stand(index, seen, t)
-    return chance >= 1.0 or lasting or seen.mean > bar
+    return chance >= 1.0 or (lasting and seen.mean <= bar)
 
 
 @rare
@@ -93,8 +99,7 @@ def settle(index: Any, state: State, work: Any, notes: Any, t: int, first: int) 
 def _draw_one(index: Any, state: State, arm: Any, t: int, k: int, bar: float) -> None:
     """Draw an arm that exceeds the bar and counts, and note whether it needs no test."""
     seen = quantity(state, k, REWARD)
-    stands = chance_to_stand(index, seen, t)[0] >= 1.0 or chance_to_count(index, seen, bar, t) < 1.0
-    arm.draw, arm.stands = draw_above(state, k, bar), stands
+    arm.draw, arm.stands = draw_above(state, k, bar), needs_no_test(index, seen, bar, t)
 
 
 @rare
@@ -127,7 +132,7 @@ def _draw_other(index: Any, state: State, arm: Any, t: int, k: int, bar: float) 
     ):
         arm.draw, arm.stands = seen.mean, True
     else:
-        arm.draw, arm.stands = draw_below(state, k, bar), chance_to_stand(index, seen, t)[0] >= 1.0
+        arm.draw, arm.stands = draw_below(state, k, bar), not in_doubt_at(index, seen, t)
 
 
 @rare

@@ -23,7 +23,7 @@ from safebandit.core.searches.bar import (
 from safebandit.core.searches.gates import follow_gates
 from safebandit.core.searches.interface import NOTES, Notes, find
 from safebandit.core.searches.rivals import RIVAL_FIELDS, by_rivals, is_rival, note_rivals
-from safebandit.core.searches.tested import settle, surely_wins
+from safebandit.core.searches.tested import needs_no_test, settle
 
 
 class ByBar(NamedTuple):
@@ -76,8 +76,10 @@ def _largest(index: Any, state: State, work: Any, notes: Any, t: int, several: b
         if winner >= 0:
             return winner
     first, count, rest = arms_above_bar(state, work, notes)
-    if count == 1 and surely_wins(index, quantity(state, first, REWARD), notes.bar, t):
-        return first
+    if count == 1:
+        seen = quantity(state, first, REWARD)
+        if seen.mean > notes.bar or needs_no_test(index, seen, notes.bar, t):
+            return first
     if count == 2:
         note_rivals(state, work, notes, first, rest)
     return settle(index, state, work, notes, t, first)
