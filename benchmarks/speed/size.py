@@ -13,7 +13,7 @@ FEWER = "safe-ids"
 # those costs that go by features.
 LONG = tuple(name for name in POLICIES if name != FEWER and not getattr(policy_from_text(name), "by_features", False))
 # Of a core: with two workers, the database's server and the desks have the rest of two cores, and more than they need.
-SHARE = 0.3
+SHARE = 0.25
 
 
 class Setting(NamedTuple):
