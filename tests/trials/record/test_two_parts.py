@@ -10,7 +10,6 @@ from safebandit.trials.record.verification import verify
 
 from .helpers import let_change, run, settings
 
-
 IN_A_PROCESS = two_parts.Aside
 
 
