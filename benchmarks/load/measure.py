@@ -18,6 +18,7 @@ from typing import NamedTuple
 from load.desk import MEANS, Order
 from load.held import CannotHoldError, held
 from safebandit.core.policies.catalogue import recommended
+from safebandit.simulation.simulate import default_workers
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.verification import verify
 from servers.postgres import Postgres
@@ -216,7 +217,8 @@ def long_trials(units: int) -> dict[str, float]:
 
 def _seconds_to_verify(ledger: Ledger, trial: str, checkpoint: Path | None = None) -> float:
     begun = time.monotonic()
-    if not verify(ledger, trial, checkpoint=checkpoint).holds:
+    # On all cores, as the command does.
+    if not verify(ledger, trial, checkpoint=checkpoint, processes=default_workers()).holds:
         raise RuntimeError("the trial does not hold")
     return time.monotonic() - begun
 

@@ -8,6 +8,7 @@ So what is found is what one process alone would have found. Where they do not m
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import signal
@@ -56,7 +57,9 @@ class Aside:
             self._process = subprocess.Popen(
                 command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )  # fmt: skip
-        self._pipe.send(self._task)
+        # One that has ended already is noticed when its answer is waited for.
+        with contextlib.suppress(OSError):
+            self._pipe.send(self._task)
         return self
 
     def __exit__(self, *_: object) -> None:
