@@ -54,8 +54,10 @@ class Aside:
         with theirs:
             # Without what lies in the folder that the command was typed in.
             command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", str(theirs.fileno())]
+            # What goes wrong there is met here again, and told by who was asked.
+            nowhere = subprocess.DEVNULL
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                command, pass_fds=[theirs.fileno()], stdin=nowhere, stdout=nowhere, stderr=nowhere
             )  # fmt: skip
         # One that has ended already is noticed when its answer is waited for.
         with contextlib.suppress(OSError):
