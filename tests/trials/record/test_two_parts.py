@@ -35,7 +35,7 @@ def here(monkeypatch):
         came.append(two_parts.in_two_parts(*args, **named))
         return came[-1]
 
-    monkeypatch.setattr(verification, "TWO_PARTS", 1)
+    monkeypatch.setattr(two_parts, "TWO_PARTS", 1)
     monkeypatch.setattr(verification, "in_two_parts", noted)
     monkeypatch.setattr(two_parts, "first_events", lambda events: events // 2)
     monkeypatch.setattr(two_parts, "Aside", Here)
