@@ -149,7 +149,8 @@ def _service(run: Run) -> Table:
     few, many = run.growth
     note = f"A pair costs {few:,.0f} us of processor time in a trial of 100 events, {many:,.0f} us in one of 100,000."
     note += (
-        f" A trial of {run.long['units']:,.0f} units is verified, on all cores, in {run.long[f'verify {FEWER}']:.1f} s with {FEWER}. "
+        f" A trial of {run.long['units']:,.0f} units is verified, on all cores, in "
+        f"{run.long[f'verify {FEWER}']:.1f} s with {FEWER}. "
         f"With {recommended(int(run.long['units']), 1)}, which is recommended for so many, it is in "
         f"{run.long['verify']:.1f} s, in {run.long['from a checkpoint']:.1f} s from its checkpoint, and a correction "
         f"takes {run.long['correction']:.0f} ms."
