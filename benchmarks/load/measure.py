@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from load.desk import MEANS, Order
+from load.held import CannotHoldError, held
 from safebandit.core.policies.catalogue import recommended
+from safebandit.simulation.simulate import default_workers
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.verification import verify
 from servers.postgres import Postgres
 from servers.service import Service
-from speed.size import FEWER
+from speed.size import FEWER, Setting
 
 # How many units may wait on an arm: more than there are connections, so that nobody is told to wait.
 PENDING = 1000
@@ -29,7 +31,7 @@ PENDING = 1000
 
 class Load(NamedTuple):
     """How hard the service is driven: desks (processes), connections of each, pairs and seconds at most; how many units
-    a request is about, and in how many trials they ask.
+    a request is about, in how many trials they ask, and to which share of a core each worker is held, if to any.
     """
 
     desks: int
@@ -38,6 +40,7 @@ class Load(NamedTuple):
     seconds: float
     batch: int = 1
     trials: int = 1
+    share: float | None = None
 
 
 class Answered(NamedTuple):
@@ -56,6 +59,7 @@ class Answered(NamedTuple):
     processor: float
     database_processor: float
     desks_processor: float
+    share: float | None = None
 
 
 class Place(NamedTuple):
@@ -78,9 +82,10 @@ def drive(database: str, place: Place, workers: int, load: Load) -> Answered:
         _send(service, load._replace(pairs=enough, seconds=20.0), "warm")
         _settle(service.process.pid)
         groups = (service.process.pid, place.server)
-        before = [_processor_seconds(pid) for pid in groups]
-        said = _send(service, load, "desk")
-        spent = [_processor_seconds(pid) - earlier for pid, earlier in zip(groups, before, strict=True)]
+        with contextlib.nullcontext() if load.share is None else held(service.workers, load.share):
+            before = [_processor_seconds(pid) for pid in groups]
+            said = _send(service, load, "desk")
+            spent = [_processor_seconds(pid) - earlier for pid, earlier in zip(groups, before, strict=True)]
         return _counted(database, workers, load, said, spent)
 
 
@@ -130,17 +135,22 @@ def _counted(
     latencies = sorted(1000.0 * wait for each in said for wait in each["latencies"])  # type: ignore[attr-defined]
     p50, p99 = (latencies[int(share * (len(latencies) - 1))] for share in (0.5, 0.99))
     desks = sum(float(str(each["processor"])) for each in said)
-    costs = [1000.0 * part / pairs for part in (*spent, desks)]
-    return Answered(database, workers, load.batch, load.trials, pairs, pairs / seconds, p50, p99, *costs)
+    service, server, asking = (1000.0 * part / pairs for part in (*spent, desks))
+    speed, costs = pairs / seconds, (service, server, asking, load.share)
+    return Answered(database, workers, load.batch, load.trials, pairs, speed, p50, p99, *costs)
 
 
-def answered(load: Load, services: Sequence[tuple[str, int, int, int]]) -> Iterator[Answered]:
-    """Each database with so many workers, units of a request and trials, one after the other; both databases wait for
-    the disk at every commit.
+def answered(load: Load, services: Sequence[Setting]) -> Iterator[Answered]:
+    """Each service, one after the other, but those whose workers cannot be held; both databases wait for the disk at
+    every commit.
     """
-    for database, workers, batch, trials in services:
-        with _sqlite() if database == "SQLite" else _postgres() as place:
-            yield drive(database, place, workers, load._replace(batch=batch, trials=trials))
+    for each in services:
+        with _sqlite() if each.database == "SQLite" else _postgres() as place:
+            wanted = load._replace(batch=each.batch, trials=each.trials, share=each.share)
+            try:
+                yield drive(each.database, place, each.workers, wanted)
+            except CannotHoldError as problem:
+                print(f"not measured: {each}: {problem}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -207,7 +217,8 @@ def long_trials(units: int) -> dict[str, float]:
 
 def _seconds_to_verify(ledger: Ledger, trial: str, checkpoint: Path | None = None) -> float:
     begun = time.monotonic()
-    if not verify(ledger, trial, checkpoint=checkpoint).holds:
+    # On all cores, as the command does.
+    if not verify(ledger, trial, checkpoint=checkpoint, processes=default_workers()).holds:
         raise RuntimeError("the trial does not hold")
     return time.monotonic() - begun
 

@@ -154,6 +154,13 @@ class Service:
     def post(self, path: str, body: Any, *, key: str | None = None) -> tuple[int, Any]:
         return self.request("POST", path, body, key=key)
 
+    @property
+    def workers(self) -> list[int]:
+        """The processes that answer: its children of this kind, or itself where it has none."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
+        workers = [int(pid) for pid in children.split() if b"spawn_main" in _command(pid)]
+        return workers or [self.process.pid]
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask it to stop, and wait; the exit status."""
         self.process.send_signal(number)
@@ -172,6 +179,14 @@ class Service:
             if not stream.closed:
                 stream.close()
         return status
+
+
+def _command(pid: str) -> bytes:
+    """The command line of a process, nothing of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _read(response: Any) -> Any:

@@ -26,6 +26,7 @@ from safebandit.service.keys import Keys
 from safebandit.trials.record import Ledger, Settings
 from safebandit.trials.record.verification import verify
 from servers.forked import ForkedService
+from servers.service import Service
 
 ARMS = ["placebo", "low", "high"]
 DESKS = 3
@@ -50,7 +51,7 @@ class Soaked(NamedTuple):
 class Desk(threading.Thread):
     """Asks and tells, one by one or in batches, each request until it is answered, and notes all answers."""
 
-    def __init__(self, number: int, service: ForkedService, key: str, trial: str) -> None:
+    def __init__(self, number: int, service: ForkedService | Service, key: str, trial: str) -> None:
         super().__init__(daemon=True)
         self.number, self.service, self.key, self.trial = number, service, key, trial
         self.stop, self.go = threading.Event(), threading.Event()
@@ -103,6 +104,11 @@ class Desk(threading.Thread):
                 self.cut += 1
                 if once:
                     return None
+                time.sleep(0.01)
+                continue
+            if status == 503 and not once:
+                # Another worker was killed, which was to write it.
+                self.cut += 1
                 time.sleep(0.01)
                 continue
             if status not in (200, 201):

@@ -10,7 +10,7 @@ from speed import analysis
 from speed.designs import DESIGNS
 from speed.kept import Run
 from speed.linear import GOAL as BY_FEATURES
-from speed.size import FEWER
+from speed.size import FEWER, SHARE
 from speed.sweeps import Cell
 
 # Rounds per second as a share of the bare loop's, at least: the drug trial, over GOAL_HORIZON rounds.
@@ -54,7 +54,8 @@ MACHINE = {
 
 # Of the service on SQLite with one worker: pairs of ask and tell per second, and the latency that 99 in 100 stay under.
 PAIRS_PER_SECOND, P99_MILLISECONDS = 800.0, 50.0
-# Of batches of so many, there; and of two workers on PostgreSQL against one, over several trials.
+# Of batches of so many, there; and of two workers on PostgreSQL against one, over several trials, where each worker has
+# a share of a core that nobody else can take from it: on two cores all would share them with the server and the desks.
 BATCH, BATCHED_PER_SECOND, TWO_WORKERS = 100, 8000.0, 1.6
 # Seconds to verify a trial of so many units.
 LONG_UNITS, VERIFY_SECONDS = 100_000, 15.0
@@ -114,9 +115,9 @@ def _service(run: Run) -> Iterator[Goal]:
             yield Goal("service: pairs per second, SQLite", f"{speed:,.0f}", wanted, speed >= PAIRS_PER_SECOND)
             wanted = f"under {P99_MILLISECONDS:g} ms"
             yield Goal("service: latency of 99 in 100, SQLite", f"{slow:.1f} ms", wanted, slow < P99_MILLISECONDS)
-    one, two = (_of_postgres(run, workers) for workers in (1, 2))
+    one, two = (_held_on_postgres(run, workers) for workers in (1, 2))
     if one and two:
-        what = "service: two workers against one, PostgreSQL, several trials"
+        what = f"service: two workers against one, each held to {SHARE:.0%} of a core, PostgreSQL, several trials"
         yield Goal(what, f"{two / one:.2f} times", f"at least {TWO_WORKERS:g} times", two / one >= TWO_WORKERS)
     if run.long:
         about_it, wanted = run.long["units"] == LONG_UNITS, f"under {VERIFY_SECONDS:g} s"
@@ -129,10 +130,11 @@ def _service(run: Run) -> Iterator[Goal]:
         yield Goal(what, f"{many / few:.2f}", f"at most {LONG_TRIAL:g}", many / few <= LONG_TRIAL)
 
 
-def _of_postgres(run: Run, workers: int) -> float | None:
-    """Pairs per second on PostgreSQL, over several trials."""
+def _held_on_postgres(run: Run, workers: int) -> float | None:
+    """Pairs per second on PostgreSQL, over several trials, of workers that are held to their share."""
     found = (each for each in run.service if (each["database"], each["workers"]) == ("PostgreSQL", workers))
-    return next((float(each["pairs_per_second"]) for each in found if each["trials"] > 1), None)
+    held = (each for each in found if each["trials"] > 1 and each.get("share") == SHARE)
+    return next((float(each["pairs_per_second"]) for each in held), None)
 
 
 def _growth(few: Cell, many: Cell) -> Goal:

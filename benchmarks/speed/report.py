@@ -135,23 +135,28 @@ PROCESSOR = ("processor", "database_processor", "desks_processor")
 
 def _service(run: Run) -> Table:
     rows = [
-        (each["database"], str(each["workers"]), str(each["batch"]), str(each["trials"]), f"{each['pairs']:,}",
+        (each["database"], str(each["workers"]), f"{each['share']:.0%}" if each.get("share") else "",
+         str(each["batch"]), str(each["trials"]), f"{each['pairs']:,}",
          f"{each['pairs_per_second']:,.0f}", f"{each['p50']:.1f}", f"{each['p99']:.1f}",
          *(f"{each[part]:.2f}" if part in each else "" for part in PROCESSOR))
         for each in run.service
     ]  # fmt: skip
     header = (
-        "database", "workers", "units of a request", "trials", "pairs", "ask + tell pairs per second", "p50, ms",
+        "database", "workers", "each held to, of a core",
+        "units of a request", "trials", "pairs", "ask + tell pairs per second", "p50, ms",
         "p99, ms", "processor time per pair, ms", "of the database's server", "of the desks",
     )  # fmt: skip
     few, many = run.growth
     note = f"A pair costs {few:,.0f} us of processor time in a trial of 100 events, {many:,.0f} us in one of 100,000."
     note += (
-        f" A trial of {run.long['units']:,.0f} units is verified in {run.long[f'verify {FEWER}']:.1f} s with {FEWER}. "
+        f" A trial of {run.long['units']:,.0f} units is verified, on all cores, in "
+        f"{run.long[f'verify {FEWER}']:.1f} s with {FEWER}. "
         f"With {recommended(int(run.long['units']), 1)}, which is recommended for so many, it is in "
         f"{run.long['verify']:.1f} s, in {run.long['from a checkpoint']:.1f} s from its checkpoint, and a correction "
         f"takes {run.long['correction']:.0f} ms."
     )
+    if not any(each.get("share") for each in run.service):
+        note += " No worker was held to a share of a core: this needs cgroups, and the right to make some."
     return Table("The service over loopback, every answer on disk", header, rows, note)
 
 

@@ -12,8 +12,26 @@ FEWER = "safe-ids"
 # For long simulations and many arms; what a unit of `safe-ids` costs is a figure of its own, and so is what a round of
 # those costs that go by features.
 LONG = tuple(name for name in POLICIES if name != FEWER and not getattr(policy_from_text(name), "by_features", False))
-# A database, how many workers serve it, how many units a request is about, and in how many trials.
-SERVICES = (("SQLite", 1, 1, 1), ("SQLite", 1, 100, 1), ("PostgreSQL", 1, 1, 4), ("PostgreSQL", 2, 1, 4))
+# Of a core: with two workers, the database's server and the desks have the rest of two cores, and more than they need.
+SHARE = 0.25
+
+
+class Setting(NamedTuple):
+    """A service that is driven: its database, how many workers serve it, how many units a request is about, in how many
+    trials, and to which share of a core each worker is held, if to any.
+    """
+
+    database: str
+    workers: int
+    batch: int
+    trials: int
+    share: float | None = None
+
+
+SERVICES = (
+    Setting("SQLite", 1, 1, 1), Setting("SQLite", 1, 100, 1), Setting("PostgreSQL", 1, 1, 4),
+    Setting("PostgreSQL", 2, 1, 4), Setting("PostgreSQL", 1, 1, 4, SHARE), Setting("PostgreSQL", 2, 1, 4, SHARE),
+)  # fmt: skip
 
 
 class Size(NamedTuple):
@@ -36,7 +54,7 @@ class Size(NamedTuple):
     study_trials: int
     asks: int
     workers_trials: int
-    services: tuple[tuple[str, int, int, int], ...]
+    services: tuple[Setting, ...]
     service_pairs: int
     long_trial: int
     design_trials: int
@@ -58,6 +76,6 @@ TINY = Size(
     "tiny", ("docb", "tsbu", "bwcr"), (2, 10), 200, (100, 500),
     repeats=1, rounds=1_000, bare_rounds=1_000,
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
-    services=(("SQLite", 1, 2, 1), ("PostgreSQL", 1, 1, 2)),
+    services=(Setting("SQLite", 1, 2, 1), Setting("PostgreSQL", 1, 1, 2)),
     service_pairs=64, long_trial=300, design_trials=4,
 )  # fmt: skip

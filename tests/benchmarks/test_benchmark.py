@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pytest
 import bench
 from bench import MARKED, options_from
 from instructions import collected
+from load import held
 from safebandit.simulation.simulate import simulate
 from speed import limit, report
 from speed.analysis import ANALYSES
@@ -25,7 +27,7 @@ from speed.kept import Run, changes, previous, read
 from speed.limit import BareLoop, played_arms
 from speed.linear import LINEAR
 from speed.problems import SEED, drug_trial, many_arms
-from speed.size import FULL, QUICK, TINY
+from speed.size import FULL, QUICK, SHARE, TINY, Setting
 from speed.spread import Spread
 from speed.sweeps import Cell, affordable
 from speed.tables import Table
@@ -58,7 +60,7 @@ def test_a_tiny_run_measures_everything_and_the_next_is_compared_with_it(tmp_pat
     assert len(run.limit) == len(size["arms"]) + len(size["horizons"])
     assert all(c.cost.median > 0 and c.share.low <= c.share.median <= c.share.high for c in run.horizons)
     # One by one and in batches, and each database.
-    driven = [(each["database"], each["workers"], each["batch"], each["trials"]) for each in run.service]
+    driven = [tuple(each[name] for name in Setting._fields) for each in run.service]
     assert driven == [tuple(each) for each in size["services"]]
     assert FULL.services == QUICK.services
     assert all(each["pairs"] == size["service_pairs"] // 32 * 32 and each["p50"] <= each["p99"] for each in run.service)
@@ -219,7 +221,9 @@ def test_the_service_is_judged_by_its_goals():
         sqlite,
         {**sqlite, "batch": 100, "pairs_per_second": 7999.0},
         postgres,
-        {**postgres, "workers": 2, "pairs_per_second": 161.0},
+        {**postgres, "workers": 2, "pairs_per_second": 90.0},
+        {**postgres, "share": SHARE},
+        {**postgres, "share": SHARE, "workers": 2, "pairs_per_second": 161.0},
     ]
     long = {"units": 100_000.0, "verify": 15.1, "verify safe-ids": 14.9, "from a checkpoint": 1.0, "correction": 30.0}
     run = run_of(service=service, growth=[100.0, 140.0], long=long)
@@ -227,9 +231,43 @@ def test_the_service_is_judged_by_its_goals():
         ("801", True), ("51.0 ms", False), ("7,999", False), ("1.61 times", True), ("15.1 s", False),
         ("14.9 s", True), ("1.40", True),
     ]  # fmt: skip
-    few = run_of(service=service[:3], growth=[100.0, 160.0], long={**long, "units": 9.0})
-    assert [goal.met for goal in judge(few)][-3:] == [None, None, False]
-    assert "SQLite" in report.text(run, None)
+    # Workers that were not held share the cores with all the rest: they are told, not judged.
+    few = run_of(service=service[:4], growth=[100.0, 160.0], long={**long, "units": 9.0})
+    assert [goal.met for goal in judge(few)] == [True, False, False, None, None, False]
+    assert "No worker was held" in report.text(few, None)
+    told = report.text(run, None)
+    assert "SQLite" in told
+    shown = next(table for table in report.tables(run, None) if table.title.startswith("The service"))
+    assert [row[1:3] for row in shown.rows[2:]] == [("1", ""), ("2", ""), ("1", f"{SHARE:.0%}"), ("2", f"{SHARE:.0%}")]
+    assert "No worker was held" not in told
+
+
+def test_a_process_is_held_by_the_group_that_the_system_has_for_it(tmp_path, monkeypatch):
+    """Both versions of cgroups, as files of a folder; and neither."""
+    monkeypatch.setattr(held, "ROOT", tmp_path)
+    monkeypatch.setattr(held, "OWN", tmp_path / "own")
+    with pytest.raises(held.CannotHoldError, match="there is no cgroup"), held.held([7], 0.3):
+        pass
+    of_two, of_one = tmp_path / "slice", tmp_path / "cpu"
+    (of_two / "session").mkdir(parents=True)
+    (of_two / "cgroup.subtree_control").write_text("memory cpu")
+    (tmp_path / "own").write_text("0::/slice/session\n")
+    assert held.find_place() == (of_two, of_two / "session", True)
+    of_one.mkdir()
+    (of_one / "cpu.cfs_quota_us").write_text("-1")
+    (tmp_path / "own").write_text("2:cpu,cpuacct:/outside\n1:name=systemd:/\n0::/slice/session\n")
+    assert held.find_place() == (of_one, of_one, False)
+    # A group of the system goes with its files.
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    with held.held([7, 8], 0.3):
+        groups = sorted(of_one.glob("safebandit-bench-*"))
+        found = [
+            [(each / name).read_text() for name in ("cpu.cfs_period_us", "cpu.cfs_quota_us", "cgroup.procs")]
+            for each in groups
+        ]
+        assert found == [["10000", "3000", "7"], ["10000", "3000", "8"]]
+    assert not list(of_one.glob("safebandit-bench-*"))
+    assert (of_one / "cgroup.procs").read_text() in "78"
 
 
 def test_a_cell_cut_short_or_skipped_is_marked():

@@ -106,6 +106,47 @@ def test_where_no_draw_lies_above_the_cap_nothing_is_tested():
     assert len(shares_above(2.0, 2000.0, 0.9, 0.3, np.array([1000.0, 900.0, 1.0, 0.0]))) == 0
 
 
+def in_cells(laws, tests, tries, size=20_000):
+    """The chances with each law in cells of the angle, which end at caps: what stands in a cell, and what is held down.
+
+    Within a cell two draws are each the larger half of the time.
+    """
+    edges = np.unique(np.concatenate([np.linspace(0.0, np.pi / 2, size), angle(np.array([law[2] for law in laws]))]))
+    middle = np.sin((edges[1:] + edges[:-1]) / 2) ** 2
+    masses, caps = [], []
+    for (a, b, cap), rows in zip(laws, tests, strict=True):
+        mass = np.diff(special.betainc(a, b, np.sin(edges) ** 2))
+        passes = np.ones(len(middle))
+        above = np.flatnonzero(middle > cap)
+        if rows is not None:
+            passes[above] = 1.0 - (1.0 - np.array([share(rows, x) for x in middle[above]])) ** tries
+        masses.append(mass * passes)
+        caps.append((mass * (1.0 - passes)).sum())
+    wins = []
+    for k, (_, _, cap) in enumerate(laws):
+        others = [j for j in range(len(laws)) if j != k]
+        below = [np.cumsum(masses[j]) - masses[j] / 2 + caps[j] * (middle > laws[j][2]) for j in others]
+        at_cap = [masses[j][middle < cap].sum() + caps[j] * (laws[j][2] < cap) for j in others]
+        wins.append((masses[k] * np.prod(below, axis=0)).sum() + caps[k] * np.prod(at_cap))
+    return wins
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_chances_of_tested_draws_are_integrals(seed):
+    rng = np.random.default_rng(seed)
+    count, tries, alpha = int(rng.integers(2, 6)), int(rng.integers(1, 10)), rng.uniform(0.1, 0.6)
+    size = 10 ** rng.uniform(0.5, 3.5, count)
+    counts = np.array([rng.multinomial(int(n), rng.dirichlet(np.full(4, 2.0))) for n in size], float)
+    a, b = counts[:, 2:].sum(axis=1) + 1.0, counts[:, :2].sum(axis=1) + 1.0
+    # No two caps are the same, so that none ties.
+    cap = np.clip((a - 1.0) / (a + b - 2.0) + rng.uniform(0.0, 0.01, count), 0.01, 0.99)
+    doubt = counts[:, [1, 3]].sum(axis=1) > alpha * counts.sum(axis=1)
+    rows = [shares_above(a[k], b[k], cap[k], alpha, counts[k]) if doubt[k] else None for k in range(count)]
+    one = np.ones(count)
+    found = chances_largest(Draws(a, b, cap, one, one), DrawTests(doubt, tries, rows.__getitem__))
+    assert found == pytest.approx(in_cells(list(zip(a, b, cap, strict=True)), rows, tries), abs=ERROR)
+
+
 def drawn(rng, a, b, cap, tested, size):
     """Indices by the definition: alpha, the table and how often a draw is tested; None where it is not."""
     rho = rng.beta(a, b, size)

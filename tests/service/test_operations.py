@@ -18,6 +18,7 @@ import yaml
 from safebandit.cli.serve import serve
 from safebandit.errors import RecordError
 from safebandit.service import run
+from safebandit.service.homes.homes import Seat
 from safebandit.service.network import Network
 
 from .conftest import serving
@@ -153,15 +154,18 @@ def test_a_certificate_needs_its_key_and_must_fit_it(tmp_path):
         Network.read(certificate=tmp_path / "a", certificate_key=tmp_path / "b", proxies="")
 
 
-def test_the_service_speaks_tls(tmp_path):
+@pytest.mark.parametrize("home", [False, True])
+def test_the_service_speaks_tls(tmp_path, home):
+    """A worker that is a home takes connections in another way."""
     authority = trustme.CA()
     mine = authority.issue_cert("127.0.0.1")
     mine.cert_chain_pems[0].write_to_path(tmp_path / "certificate")
     mine.private_key_pem.write_to_path(tmp_path / "key")
     files = {"certificate": tmp_path / "certificate", "certificate_key": tmp_path / "key"}
+    seat = Seat(0, 2, tmp_path) if home else None
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
-    with serving(tmp_path / "trials.db", network=Network.read(**files, proxies="")) as served:
+    with serving(tmp_path / "trials.db", network=Network.read(**files, proxies=""), seat=seat) as served:
         address = f"{served.url}/healthz"
         assert address.startswith("https://")
         with urllib.request.urlopen(address, context=trusting) as answer:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 import sqlalchemy as sa
 
-from safebandit.errors import DamagedError
+from safebandit.errors import DamagedError, RecordError
 from safebandit.service.scribe import Scribe
 from safebandit.trials.record import Ledger, Settings
+from safebandit.trials.record import postgres as record_postgres
 from safebandit.trials.record.verification import verify
 
 
@@ -52,6 +54,24 @@ def test_a_trial_that_another_process_writes_keeps_nobody_else_waiting(postgres)
             assert not asked["locked"].done()
         assert asked["locked"].result(30).round == 1
         scribe.close()
+
+
+def test_a_process_that_stands_still_while_it_writes_keeps_its_trials_for_a_while_only(postgres, monkeypatch):
+    database = postgres.new_database()
+    monkeypatch.setattr(record_postgres, "STILL_SECONDS", 1)
+    with Ledger(database) as still, Ledger(database) as other:
+        still.create("knee", Settings.read(["a", "b"], 0.3, policy="docb", seed=1, pending_cap=9), actor="Ada")
+
+        def stand_still():
+            with still.writing() as writing:
+                writing.trial("knee").ask("one", actor="Ada")
+                # Waits for the lock until the server has ended the other transaction.
+                assert other.ask("knee", "two", actor="Ada").round == 1
+
+        with pytest.raises(RecordError, match="nothing of this request is acknowledged"):
+            stand_still()
+        assert still.ask("knee", "one", actor="Ada").round == 2
+        assert verify(other, "knee").holds
 
 
 def test_requests_to_several_trials_share_a_transaction_on_postgresql(postgres):

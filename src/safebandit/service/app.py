@@ -19,6 +19,7 @@ from safebandit.service.api import alerting, batches, keyring, members, probes, 
 from safebandit.service.api.quick import QuickPaths
 from safebandit.service.delivery import Delivery
 from safebandit.service.guards import BodyLimit, Watch
+from safebandit.service.homes.homes import Homes, Seat
 from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.metrics import Metrics
 from safebandit.service.oidc.provider import Provider
@@ -51,12 +52,14 @@ def create_app(
     sessions: SessionLimits | None = None,
     identity: OidcSettings | None = None,
     rhythm: Rhythm | None = None,
+    seat: Seat | None = None,
 ) -> FastAPI:
     """An application on this database; it is opened when the application starts, and closed when it stops.
 
     Viewers see sums as they were at least `viewer_delay` units ago; `pool` are connections to PostgreSQL; alerts are
     sent by e-mail where there is a `mail` server, at this `pace`. People sign in by the provider `identity`, if there
     is one, and stay so within the limits of `sessions`. All trials are verified in this `rhythm`, if there is one.
+    `seat` says which of several workers this is, where trials are at home in one of them.
     """
     rates = rates or RateLimits()
     metrics = Metrics()
@@ -67,6 +70,12 @@ def create_app(
             app.state.ledger, app.state.keys, app.state.scribe = ledger, Keys(ledger, sessions), Scribe(ledger)
             app.state.people = People(ledger, app.state.keys)
             app.state.delivery = Delivery(asyncio.get_running_loop(), app.state.scribe, metrics.waiting)
+            homes = app.state.homes = None
+            app.state.write_at_home = app.state.delivery.write_work
+            if seat is not None:
+                homes = app.state.homes = Homes(seat, app.state.delivery, metrics.passed)
+                await homes.start()
+                app.state.write_at_home = homes.write
             app.state.provider = None if identity is None else Provider(identity)
             app.state.notes = set()
             app.state.outlook = Outlook(ledger, viewer_delay)
@@ -91,6 +100,8 @@ def create_app(
                 yield
             finally:
                 warming.close()
+                if homes is not None:
+                    await homes.close()
                 app.state.scribe.close()
                 if rounds is not None:
                     await asyncio.to_thread(rounds.close)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from safebandit.service.gathering import Gathering
+from safebandit.service.homes.works import Work
 from safebandit.service.scribe import MOST_TOGETHER, Request, Scribe
 from safebandit.trials.record.transaction import Transaction
 
@@ -19,31 +21,33 @@ class Delivery:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, scribe: Scribe, note: Callable[[int], None]) -> None:
         self._loop, self._scribe, self._note = loop, scribe, note
-        self._leaving: list[Request] = []
+        self._leaving: Gathering[Request] = Gathering(loop, self._hand_over, most=MOST_TOGETHER)
         self._ready: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
 
     async def write(self, trial: str, work: Callable[[Transaction], T], units: Sequence[str | int] = ()) -> T:
         """Have `work` done in a transaction, and wait until it is on disk; whoever stops waiting gives it up."""
-        answer: Future[T] = Future()
-        waiter: asyncio.Future[T] = self._loop.create_future()
-        answer.add_done_callback(lambda done: self._put(waiter, done))
-        self._leaving.append(Request(trial, units, work, answer))
-        if len(self._leaving) == 1:
-            self._loop.call_soon(self._hand_over, 0)
+        waiter, answer = self.begin(trial, work, units)
         try:
             return await waiter
         except asyncio.CancelledError:
             answer.cancel()
             raise
 
-    def _hand_over(self, seen: int) -> None:
-        """Give what leaves to the thread that writes, when a turn of the loop has brought no more of it: the fewer
-        transactions, the less each request costs.
-        """
-        if seen < len(self._leaving) < MOST_TOGETHER:
-            self._loop.call_soon(self._hand_over, len(self._leaving))
-            return
-        leaving, self._leaving = self._leaving, []
+    async def write_work(self, work: Work, units: Sequence[str | int]) -> Any:
+        """As `write`, of what could be done by another process, too."""
+        return await self.write(work.trial, work.do, units)
+
+    def begin(
+        self, trial: str, work: Callable[[Transaction], T], units: Sequence[str | int] = ()
+    ) -> tuple[asyncio.Future[T], Future[T]]:
+        """Have `work` done in a transaction: what the loop will hear, and what to cancel where it is given up."""
+        answer: Future[T] = Future()
+        waiter: asyncio.Future[T] = self._loop.create_future()
+        answer.add_done_callback(lambda done: self._put(waiter, done))
+        self._leaving.add(Request(trial, units, work, answer))
+        return waiter, answer
+
+    def _hand_over(self, leaving: list[Request]) -> None:
         for request in leaving:
             self._scribe.put(request)
         self._note(self._scribe.waiting)

@@ -36,6 +36,7 @@ class Metrics:
         latest: dict[str, Any] = {"multiprocess_mode": "mostrecent", **kept}
         self._failing = Gauge("verification_failed", "1 where a trial's last verification failed.", ["trial"], **latest)
         self._damaged = Gauge("database_failed", "1 where the last check of the database itself failed.", **latest)
+        self._passed = Counter("passed", "Writes passed to a trial's home, by what came of it.", ["result"], **kept)
         self._ended = Counter("connections_ended", "Connections that a limit ended.", ["limit"], **kept)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -61,6 +62,11 @@ class Metrics:
     def waiting(self, writes: int) -> None:
         """Note how many writes wait now."""
         self._queue.set(writes)
+
+    def passed(self, result: str, count: int) -> None:
+        """Count what was passed to the home of its trial: it was `answered`, or its answer was `lost`."""
+        if count:
+            self._of(self._passed, result).inc(count)
 
     def connected(self, connections: int) -> None:
         """Note how many connections are open now."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
+import math
 import os
 import resource
 import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,6 +20,8 @@ from fastapi import FastAPI
 from safebandit.errors import RecordError
 from safebandit.service.alerts.mail import MailServer
 from safebandit.service.app import create_app
+from safebandit.service.homes.accepting import LateListener
+from safebandit.service.homes.homes import Seat
 from safebandit.service.keys import Keys, SessionLimits
 from safebandit.service.limits import ConnectionLimits, limited
 from safebandit.service.logs import log_to_stderr
@@ -102,6 +106,25 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup([])
+        for listener in sockets or []:
+            self.servers.append(await self._listen(listener))
+
+    async def _listen(self, listener: socket.socket) -> Any:
+        """Take connections; where other workers have this one write for them, late."""
+        config = self.config
+
+        def make_protocol() -> asyncio.Protocol:
+            known = {"server_state": self.server_state, "app_state": self.lifespan.state}
+            return config.http_protocol_class(config=config, **known)  # type: ignore[call-arg]
+
+        homes = self._app.state.homes
+        if homes is not None and homes.writes_for_others:
+            return LateListener(listener, make_protocol, config.ssl)
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(make_protocol, sock=listener, ssl=config.ssl, backlog=config.backlog)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.verifications.stop()
         self._app.state.rehearsals.stop()
@@ -124,12 +147,16 @@ def make_server(app: FastAPI, limits: ConnectionLimits, network: Network | None 
     return _Server(config, app)
 
 
-def serve_here(database: str, listener: socket.socket, options: Options) -> int:
-    """Serve in this process; requests in flight are finished when it is told to stop."""
+def serve_here(database: str, listener: socket.socket, options: Options, seat: Seat | None = None) -> int:
+    """Serve in this process, at this seat where there are several; requests in flight are finished when it is told to
+    stop.
+    """
+    if seat is not None:
+        options = _at_seat(options, seat)
     app = create_app(
         database, rates=options.rates, viewer_delay=options.viewer_delay, pool=options.pool, mail=options.mail,
         sessions=options.sessions, identity=options.identity,
-        rhythm=Rhythm(options.verify_every) if options.verify_every > 0 else None,
+        rhythm=Rhythm(options.verify_every) if options.verify_every > 0 else None, seat=seat,
     )  # fmt: skip
     server = make_server(app, options.connections, options.network)
 
@@ -145,6 +172,19 @@ def serve_here(database: str, listener: socket.socket, options: Options) -> int:
     gc.set_threshold(GARBAGE)
     server.run(sockets=[listener])
     return 0 if server.started else 1
+
+
+def _at_seat(options: Options, seat: Seat) -> Options:
+    """Limits of one of several workers: as homes take few connections, each takes more, for all to take as many; no
+    more than the system lets it.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    each = options.connections.connections
+    most = math.inf if hard == resource.RLIM_INFINITY else hard - OTHER_FILES
+    connections = max(each, int(min(seat.share * each, most)))
+    _allow_descriptors(connections)
+    rates = RateLimits(*(seat.share * limit for limit in options.rates))
+    return options._replace(rates=rates, connections=options.connections._replace(connections=connections))
 
 
 def _allow_descriptors(connections: int) -> None:

@@ -14,9 +14,12 @@ import tempfile
 import threading
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safebandit.service.homes.homes import Seat
 from safebandit.service.logs import log, log_to_stderr
+from safebandit.trials.record.database import read_url
 
 if TYPE_CHECKING:
     from safebandit.service.run import Options
@@ -24,28 +27,38 @@ if TYPE_CHECKING:
 
 def supervise(database: str, listener: socket.socket, *, workers: int, options: Options) -> int:
     """Keep this many processes serving until a signal comes; 0 if all of them stopped as they should."""
-    with tempfile.TemporaryDirectory(prefix="safebandit-metrics-") as folder:
+    # Only this user can enter it.
+    with tempfile.TemporaryDirectory(prefix="safebandit-workers-") as folder:
+        metrics, homes = Path(folder) / "metrics", Path(folder) / "homes"
+        for each in (metrics, homes):
+            each.mkdir()
         # Processes add up their numbers in files here, so that any of them can answer for all.
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        return _Supervisor((database, listener, options), workers).run()
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
+        return _Supervisor((database, listener, options), _seats(database, workers, homes)).run()
+
+
+def _seats(database: str, workers: int, folder: Path) -> list[Seat | None]:
+    # A file of SQLite's is locked as a whole: whoever writes a trial, all wait for it.
+    alone = read_url(database).drivername == "sqlite"
+    return [None if alone else Seat(number, workers, folder) for number in range(workers)]
 
 
 class _Supervisor:
     """The parent: it serves nothing itself."""
 
-    def __init__(self, arguments: tuple[Any, ...], workers: int) -> None:
+    def __init__(self, arguments: tuple[Any, ...], seats: list[Seat | None]) -> None:
         self._context = multiprocessing.get_context("spawn")
         # Nobody writes to it: when the parent ends, however it does, workers read its end and stop.
         self._alive, self._parent_end = self._context.Pipe(duplex=False)
         self._woken, self._wake = self._context.Pipe(duplex=False)
         self._arguments = (self._alive, *arguments)
-        self._workers = workers
+        self._seats = seats
         self._stopping = False
 
     def run(self) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
-        processes = [self._start() for _ in range(self._workers)]
+        processes = [self._start(seat) for seat in self._seats]
         while not self._stopping:
             wait([self._woken, *(process.sentinel for process in processes)])
             for place, process in enumerate(processes):
@@ -54,7 +67,7 @@ class _Supervisor:
                     _forget(process)
                     # One that was killed is replaced; one that cannot start would fail again.
                     self._stopping = (process.exitcode or 0) > 0
-                    processes[place] = process if self._stopping else self._start()
+                    processes[place] = process if self._stopping else self._start(self._seats[place])
         for process in processes:
             process.terminate()
         for process in processes:
@@ -62,8 +75,8 @@ class _Supervisor:
         # A worker that was told to stop before it listened to signals was ended by this one.
         return 0 if all(process.exitcode in (0, -signal.SIGTERM) for process in processes) else 1
 
-    def _start(self) -> SpawnProcess:
-        process = self._context.Process(target=_work, args=self._arguments)
+    def _start(self, seat: Seat | None) -> SpawnProcess:
+        process = self._context.Process(target=_work, args=(*self._arguments, seat))
         process.start()
         return process
 
@@ -80,7 +93,7 @@ def _forget(process: SpawnProcess) -> None:
         mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
-def _work(alive: Connection, database: str, listener: socket.socket, options: Options) -> None:
+def _work(alive: Connection, database: str, listener: socket.socket, options: Options, seat: Seat | None) -> None:
     """Serve as one worker, until the parent ends."""
     from safebandit.service.run import serve_here
 
@@ -90,4 +103,4 @@ def _work(alive: Connection, database: str, listener: socket.socket, options: Op
 
     log_to_stderr()
     threading.Thread(target=stop_with_parent, daemon=True).start()
-    raise SystemExit(serve_here(database, listener, options))
+    raise SystemExit(serve_here(database, listener, options, seat))

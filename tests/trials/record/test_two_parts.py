@@ -10,7 +10,6 @@ from safebandit.trials.record.verification import verify
 
 from .helpers import let_change, run, settings
 
-
 IN_A_PROCESS = two_parts.Aside
 
 
@@ -36,7 +35,7 @@ def here(monkeypatch):
         came.append(two_parts.in_two_parts(*args, **named))
         return came[-1]
 
-    monkeypatch.setattr(verification, "TWO_PARTS", 1)
+    monkeypatch.setattr(two_parts, "TWO_PARTS", 1)
     monkeypatch.setattr(verification, "in_two_parts", noted)
     monkeypatch.setattr(two_parts, "first_events", lambda events: events // 2)
     monkeypatch.setattr(two_parts, "Aside", Here)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Any
 
@@ -15,14 +16,14 @@ from safebandit.service.api import answers, schemas
 from safebandit.service.api.answers import BatchAnswer
 from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import TrialInPath
-from safebandit.service.api.writing import read_ahead, write
+from safebandit.service.api.writing import read_ahead, write, write_at_home
 from safebandit.service.guards import BATCH
+from safebandit.service.homes.works import Many
 from safebandit.service.keys import Key
 from safebandit.service.refusals import sendable, status_of
 from safebandit.service.without_results import allocation_for, refusal_for
 from safebandit.trials.answers import Allocation
-from safebandit.trials.batches import Answered, carry_out
-from safebandit.trials.record.transaction import Transaction
+from safebandit.trials.batches import Answered
 
 _REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"model": BatchAnswer, "description": "All were to be written, and some are refused: nothing is."}
@@ -70,13 +71,9 @@ async def _answer(kind: str, trial: str, body: schemas.Batch, request: Request, 
     requests: list[dict[str, Any]] = [vars(one) for one in body.requests]
     for one in requests:
         one["id"] = one.pop("unit")
-    ahead = await read_ahead(request, trial) if kind in ("correct", "void") else None
-
-    def work(transaction: Transaction) -> list[Answered]:
-        return carry_out(transaction.trial(trial, ahead), kind, requests, whole=body.whole, actor=key.actor)
-
+    work = Many(trial, kind, requests, body.whole, key.actor)
     try:
-        found: list[Answered] = await write(request, trial, work, [one["id"] for one in requests])
+        found: list[Answered] = await _write(request, work, [one["id"] for one in requests])
     except BatchError as refusal:
         refused = [_one(number, problem, key) for number, problem in refusal.refused.items()]
         # What the first one says to this key, which may not read all that it says to others.
@@ -87,6 +84,13 @@ async def _answer(kind: str, trial: str, body: schemas.Batch, request: Request, 
         request.app.state.metrics.decided(trial, decided, count)
     said = [_one(number, each, key) for number, each in enumerate(found, 1)]
     return _response(200, written=True, error=None, message=None, answers=said)
+
+
+async def _write(request: Request, work: Many, units: list[str | int]) -> Any:
+    if work.kind in ("ask", "tell"):
+        return await write_at_home(request, work, units)
+    ahead = await read_ahead(request, work.trial) if work.kind in ("correct", "void") else None
+    return await write(request, work.trial, functools.partial(work.do, ahead=ahead), units)
 
 
 # Asked so often that they have a short way.

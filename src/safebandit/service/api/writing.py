@@ -16,6 +16,7 @@ from safebandit.service.api import answers, schemas
 from safebandit.service.api.answers import AllocationAnswer, ReceiptAnswer
 from safebandit.service.api.bodies import StrictRoute
 from safebandit.service.api.schemas import TrialInPath
+from safebandit.service.homes.works import One, Work
 from safebandit.service.keys import Key
 from safebandit.service.without_results import allocation_for, refusal_for
 from safebandit.trials.answers import Allocation, Receipt
@@ -38,14 +39,18 @@ async def write(
     return await request.app.state.delivery.write(trial, work, units)
 
 
+async def write_at_home(request: Request, work: Work, units: Sequence[str | int]) -> Any:
+    """As `write`, by the worker in which the trial is at home, where there are several."""
+    return await request.app.state.write_at_home(work, units)
+
+
 async def _receipt(
-    request: Request,
-    response: Response,
-    trial: str,
-    work: Callable[[Transaction], Receipt],
-    units: Sequence[str | int] = (),
-) -> ReceiptAnswer:
-    done = await write(request, trial, work, units)
+    request: Request, response: Response, trial: str, work: Callable[[Transaction], Receipt]
+) -> ReceiptAnswer:  # fmt: skip
+    return _said(response, await write(request, trial, work))
+
+
+def _said(response: Response, done: Receipt) -> ReceiptAnswer:
     response.status_code = 201 if done.new else 200
     return ReceiptAnswer(event=done.event, new=done.new)
 
@@ -91,11 +96,11 @@ async def ask(
 ) -> AllocationAnswer:
     """Ask for a unit's arm: 201 if it is given one now, 200 if it has one already or there is none to give."""
     try:
-        asking = _to(
-            trial, Engine.ask, body.unit, context=body.context, eligible=body.eligible, stratum=body.stratum,
-            actor=key.actor,
-        )  # fmt: skip
-        given: Allocation = await write(request, trial, asking, [body.unit])
+        asking = {
+            "id": body.unit, "context": body.context, "eligible": body.eligible, "stratum": body.stratum,
+            "actor": key.actor,
+        }  # fmt: skip
+        given: Allocation = await write_at_home(request, One(trial, "ask", asking), [body.unit])
     except StoppedError as refusal:
         raise StoppedError(refusal_for(key, refusal)) from None
     if given.new:
@@ -109,8 +114,8 @@ async def tell(
     trial: TrialInPath, body: schemas.Outcome, request: Request, response: Response, key: Teller
 ) -> ReceiptAnswer:
     """Tell what happened to a unit: 201 the first time, 200 for the same again, 409 for another value."""
-    work = _to(trial, Engine.tell, body.unit, reward=body.reward, risk=body.risk, actor=key.actor)
-    return await _receipt(request, response, trial, work, [body.unit])
+    told = {"id": body.unit, "reward": body.reward, "risk": body.risk, "actor": key.actor}
+    return _said(response, await write_at_home(request, One(trial, "tell", told), [body.unit]))
 
 
 @router.post("/trials/{trial}/corrections", status_code=201)

@@ -24,6 +24,9 @@ CONNECT_SECONDS = 5
 LOCK_SECONDS = 5
 STATEMENT_SECONDS = 8
 ANSWER_SECONDS = 10.0
+# A process that stands still in the midst of a transaction keeps its trials from all others, at most so long. None that
+# works is still for so long, even where formulas are compiled in between.
+STILL_SECONDS = 120
 # For a free connection of the pool.
 POOL_SECONDS = 10
 # A connection that was idle for so long may be one to a server that is gone: it is asked before it is used.
@@ -37,6 +40,7 @@ def open_postgres(url: URL, pool: int) -> sa.Engine:
     settings = {
         "lock_timeout": f"{LOCK_SECONDS}s",
         "statement_timeout": f"{STATEMENT_SECONDS}s",
+        "idle_in_transaction_session_timeout": f"{STILL_SECONDS}s",
         # Whatever the server's own setting is, a commit waits for the disk.
         "synchronous_commit": "on",
     }
@@ -80,7 +84,8 @@ def _check_idle(dialect: Any, connection: Any, record: Any, _: Any) -> None:
 def without_limits(connection: sa.Connection) -> Iterator[None]:
     """Let the statements of this transaction take as long as they do: new tables for a large record."""
     found = Timed.of(connection)
-    connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
+    for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        connection.execute(sa.text(f"SET LOCAL {limit} = 0"))
     found.limited = False
     try:
         yield

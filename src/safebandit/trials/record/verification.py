@@ -20,7 +20,7 @@ from safebandit.trials.record.registry import trial_problem, verify_registry
 from safebandit.trials.record.sqlite_file import page_damage
 from safebandit.trials.record.store import DatabaseStore, read_log, trial_row
 from safebandit.trials.record.triggers import missing_trigger
-from safebandit.trials.record.two_parts import TWO_PARTS, in_two_parts
+from safebandit.trials.record.two_parts import in_two_parts, worth_it
 from safebandit.trials.replay import Replay, Verification
 from safebandit.trials.store import MemoryStore
 
@@ -76,7 +76,7 @@ def recompute(
             broken = _passed_over(replay, log, after)
             if broken is not None:
                 return Verification(name, 0, 0, 0, NOTHING, *broken), replay
-        in_parts = processes > 1 and checkpoint is None and row.number >= TWO_PARTS
+        in_parts = checkpoint is None and worth_it(row.number, processes)
         if in_parts:
             found = in_two_parts(ledger.database, replay, log, row.number, expected=expected, after=after)
             if found is None:
