@@ -3,8 +3,8 @@
 An arm in doubt whose draw fails its test counts as its mean. Where the chance that a draw stands is known and lasts,
 an arm whose mean is below the bar is said to exceed it only where its draw stands, too: it is then tested no more.
 
-What it buys: with five arms joint-ts plays twice as many rounds a second as by its definition, and joint-dirichlet, whose
-tests cost more than its draws, more than six times as many.
+What it buys: with five arms joint-ts plays twice as many rounds a second as by its definition, and joint-dirichlet,
+whose tests cost more than its draws, more than six times as many.
 """
 
 from __future__ import annotations
