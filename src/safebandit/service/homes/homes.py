@@ -58,7 +58,7 @@ def home_of(trial: str, homes: int) -> int:
     """The worker in which a trial is at home, of so many that are homes.
 
     >>> [home_of(name, 2) for name in ("knee", "hip", "oncology:hand")]
-    [1, 0, 0]
+    [0, 1, 1]
     """
     return int.from_bytes(hashlib.sha256(trial.encode()).digest()[:8], "big") % homes
 
