@@ -268,7 +268,7 @@ def rare(function: F) -> F:
 
 def both(function: F) -> F:
     """Let compiled code call a plain function of numbers, which Python calls as it is."""
-    return register_jitable(function)
+    return register_jitable(**WITHIN)(function)
 
 
 def substituted(function: F) -> F:

@@ -1,39 +1,20 @@
 """Laws of outcomes: how an arm's reward and risks are drawn, as values that compiled code can read.
 
-Our own laws are one type, `Laws`, so that a policy is compiled once for all of them. A law of another type answers
-`draw_reward` and `draw_risk`, and has `risks`.
+All laws are one type, `Laws`, so that a policy is compiled once for all of them.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from safebandit.core.arms import Counts, Numbers
-from safebandit.core.dispatch import generic
+from safebandit.core.dispatch import both
 from safebandit.core.streams import Stream, beta, uniform
 
 # How the rows of a table are read.
 BITS, BETA, POINTS = 0, 1, 2
-
-
-@generic
-def draw_reward(law: object, k: int, stream: Stream) -> tuple[float, int]:
-    """The reward of one play of arm k, from that arm's own stream, and a place that its risks are drawn by."""
-    raise NotImplementedError
-
-
-@generic
-def draw_risk(law: object, k: int, j: int, place: int, stream: Stream) -> float:
-    """Risk j of the same play, from 0; risks are drawn in order, each once."""
-    raise NotImplementedError
-
-
-def draw(law: Any, k: int, stream: Stream) -> tuple[float, ...]:
-    """The reward and the risks of one play of arm k."""
-    reward, place = draw_reward(law, k, stream)
-    return (reward, *(draw_risk(law, k, j, place, stream) for j in range(law.risks)))
 
 
 class Laws(NamedTuple):
@@ -74,8 +55,9 @@ def point_laws(first: Counts, cumulative: Numbers, reward: Numbers, risk: Number
     return Laws(POINTS, first, np.column_stack([cumulative, reward, risk.T]))
 
 
-@draw_reward.register(Laws)
-def laws_reward(law: Laws, k: int, stream: Stream) -> tuple[float, int]:
+@both
+def draw_reward(law: Laws, k: int, stream: Stream) -> tuple[float, int]:
+    """The reward of one play of arm k, from that arm's own stream, and a place that its risks are drawn by."""
     if law.kind == BITS:
         # Written without branches: the processor cannot guess them.
         reward = uniform(stream) < law.table[k, 0]
@@ -93,10 +75,17 @@ def laws_reward(law: Laws, k: int, stream: Stream) -> tuple[float, int]:
     return law.table[low, 1], low
 
 
-@draw_risk.register(Laws)
-def laws_risk(law: Laws, k: int, j: int, place: int, stream: Stream) -> float:
+@both
+def draw_risk(law: Laws, k: int, j: int, place: int, stream: Stream) -> float:
+    """Risk j of the same play, from 0; risks are drawn in order, each once."""
     if law.kind == BITS:
         return 1.0 * (uniform(stream) < law.table[k, 1 + 2 * j + place])
     if law.kind == BETA:
         return beta(stream, law.table[k, 2 + 2 * j], law.table[k, 3 + 2 * j])
     return law.table[place, 2 + j]
+
+
+def draw(law: Laws, k: int, stream: Stream) -> tuple[float, ...]:
+    """The reward and the risks of one play of arm k."""
+    reward, place = draw_reward(law, k, stream)
+    return (reward, *(draw_risk(law, k, j, place, stream) for j in range(law.risks)))

@@ -16,7 +16,6 @@ from safebandit.core.indices.interface import (
     lower,
     permits,
     start,
-    steady,
     upper,
     width,
 )
@@ -59,6 +58,7 @@ def risk_level(schedule: int, tail: float, plays: int, t: int, alpha: float) -> 
     "U = Q(Beta(R+1, N-R), 1 - delta_t), 1 where R = N",
     "Algorithm 3 by x -> 1-x",
     not_negative=("tail",),
+    steady=True,
 )
 class BayesUpper(NamedTuple):
     """The (1 - delta_t) quantile of the reward's posterior, the mirror image of `BayesLower`."""
@@ -71,6 +71,7 @@ class BayesUpper(NamedTuple):
     "L = Q(Beta(S, N-S+1), delta_t), 0 where S = 0",
     "Algorithm 3",
     not_negative=("tail",),
+    steady=True,
 )
 class BayesLower(NamedTuple):
     """The delta_t quantile of the risk's posterior: L = Q(Beta(S, N-S+1), delta_t), and 0 where S = 0."""
@@ -92,12 +93,6 @@ def bayes_upper_index(index: BayesUpper, seen: Seen, t: int, stream: Stream) -> 
         return 1.0
     failures, plays = bayes_failures(seen)
     return 1.0 - beta_quantile(failures, plays - failures + 1.0, quantile_level(index.schedule, index.tail, plays, t))
-
-
-@steady.register(BayesUpper)
-@steady.register(BayesLower)
-def bayes_is_steady(index: BayesUpper | BayesLower) -> bool:
-    return True
 
 
 @width.register(BayesLower)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bets import bet_on_grid, grid_lower, next_betting_wealth, next_moments, refuted_down_to
-from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, steady, upper, width
+from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, upper, width
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.streams import Stream
 
@@ -34,6 +34,7 @@ SOURCE = "Waudby-Smith and Ramdas 2024, betting"
     SOURCE,
     positive=("grid",),
     not_negative=("tail",),
+    steady=True,
 )
 class BettingUpper(NamedTuple):
     """The largest mean that no gambler has refuted, one for each point of a grid; a play costs O(grid)."""
@@ -48,6 +49,7 @@ class BettingUpper(NamedTuple):
     "lambda = clip((mean - alpha) / (V + (mean - alpha)^2), 0, 1 / (2 alpha)) of the risks before it",
     SOURCE,
     not_negative=("tail",),
+    steady=True,
 )
 class BettingLower(NamedTuple):
     """A gambler's wealth against alpha; L bounds the smallest mean risk that the same stakes do not refute.
@@ -64,6 +66,7 @@ class BettingLower(NamedTuple):
     SOURCE,
     between=("delta",),
     shared=("delta",),
+    steady=True,
 )
 class BettingGate(NamedTuple):
     """Exclude an arm once a gambler's wealth against alpha, as in `BettingLower`, is 1/`delta`; for any law on [0, 1].
@@ -151,10 +154,3 @@ def betting_upper_index(index: BettingUpper, seen: Seen, t: int, stream: Stream)
     # Pending plays count as plays of the same outcomes.
     log_limit = budget(index.level, index.tail, t) * (seen.plays / (seen.plays + seen.pending))
     return 1.0 - grid_lower(seen.own, index.grid, log_limit)
-
-
-@steady.register(BettingUpper)
-@steady.register(BettingLower)
-@steady.register(BettingGate)
-def betting_is_steady(index: BettingUpper | BettingLower | BettingGate) -> bool:
-    return True

@@ -14,7 +14,6 @@ from safebandit.core.indices.interface import (
     lower,
     permits,
     start,
-    steady,
     upper,
     width,
 )
@@ -29,6 +28,7 @@ SOURCE = "Cappe, Garivier, Maillard, Munos and Stoltz 2013, empirical KL-UCB"
     SOURCE,
     positive=("bins",),
     not_negative=("tail",),
+    steady=True,
 )
 class EmpiricalUpper(NamedTuple):
     """The largest mean of a law on [0, 1] that the outcomes do not refute; narrow where they vary little.
@@ -47,6 +47,7 @@ class EmpiricalUpper(NamedTuple):
     f"{SOURCE}, by x -> 1-x",
     positive=("bins",),
     not_negative=("tail",),
+    steady=True,
 )
 class EmpiricalLower(NamedTuple):
     """The smallest mean risk of a law on [0, 1] that the outcomes do not refute: `EmpiricalUpper` by x -> 1-x."""
@@ -114,9 +115,3 @@ def empirical_lower_index(index: EmpiricalLower, seen: Seen, t: int, alpha: floa
         return 0.0
     share = budget(index.level, index.tail, t) / seen.plays
     return empirical_lower(seen.own, index.bins, seen.plays, seen.mean, share)
-
-
-@steady.register(EmpiricalUpper)
-@steady.register(EmpiricalLower)
-def empirical_is_steady(index: EmpiricalUpper | EmpiricalLower) -> bool:
-    return True

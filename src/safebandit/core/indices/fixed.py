@@ -10,7 +10,7 @@ from typing import NamedTuple
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bernoulli import beta_quantile, kl_lower, next_tail, point_mass
 from safebandit.core.bets import ABOVE_NOTHING
-from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, steady, width
+from safebandit.core.indices.interface import described, evidence, learn, lower, permits, start, width
 from safebandit.core.sequences import next_mixture_wealth, unrefuted_divergence
 from safebandit.core.streams import Stream
 
@@ -21,6 +21,7 @@ from safebandit.core.streams import Stream
     "with odds = 0 the rule of BOIN (Liu and Yuan 2015) and of most dose-finding designs",
     not_negative=("least", "odds"),
     between=("confidence",),
+    steady=True,
 )
 class PosteriorGate(NamedTuple):
     """Exclude an arm whose risk is above alpha with a posterior chance of more than `confidence`, after `least` units.
@@ -41,6 +42,7 @@ class PosteriorGate(NamedTuple):
     positive=("prior_a", "prior_b"),
     between=("delta",),
     shared=("delta",),
+    steady=True,
 )
 class MixtureGate(NamedTuple):
     """Exclude an arm once the likelihood of its bits, mixed over all risks, is 1/`delta` times that of alpha.
@@ -52,12 +54,6 @@ class MixtureGate(NamedTuple):
     delta: float = 0.05
     prior_a: float = 1.0
     prior_b: float = 1.0
-
-
-@steady.register(PosteriorGate)
-@steady.register(MixtureGate)
-def fixed_is_steady(index: PosteriorGate | MixtureGate) -> bool:
-    return True
 
 
 @width.register(PosteriorGate)

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from safebandit.core.arms import Seen
-from safebandit.core.indices.interface import described, evidence, lower, steady, upper
+from safebandit.core.indices.interface import described, evidence, lower, upper
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.streams import Stream
 
@@ -15,6 +15,7 @@ from safebandit.core.streams import Stream
     "U = min(1, mean + sqrt(gamma_t / (2 N)))",
     "Hoeffding 1963; Auer, Cesa-Bianchi and Fischer 2002 (UCB1 has gamma_t = 4 log t)",
     not_negative=("tail",),
+    steady=True,
 )
 class HoeffdingUpper(NamedTuple):
     """The mean and Hoeffding's width, which is the same for every law: U = mean + sqrt(gamma_t / (2 N)), at most 1."""
@@ -27,6 +28,7 @@ class HoeffdingUpper(NamedTuple):
     "L = max(0, mean - sqrt(gamma_t / (2 N)))",
     "Hoeffding 1963",
     not_negative=("tail",),
+    steady=True,
 )
 class HoeffdingLower(NamedTuple):
     """The mean risk less Hoeffding's width: L = mean - sqrt(gamma_t / (2 N)), at least 0."""
@@ -54,9 +56,3 @@ def hoeffding_lower_index(index: HoeffdingLower, seen: Seen, t: int, alpha: floa
 def hoeffding_evidence(index: HoeffdingLower, seen: Seen, alpha: float) -> float:
     """2 N (mean - alpha)^2 where the mean is above alpha."""
     return 2.0 * seen.plays * max(0.0, seen.mean - alpha) ** 2
-
-
-@steady.register(HoeffdingUpper)
-@steady.register(HoeffdingLower)
-def hoeffding_is_steady(index: HoeffdingUpper | HoeffdingLower) -> bool:
-    return True

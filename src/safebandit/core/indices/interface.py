@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Numbers, Seen, State, at, quantity, write, written
+from safebandit.core.declared import declared
 from safebandit.core.dispatch import generic
 from safebandit.core.streams import Stream
 
@@ -39,11 +40,14 @@ class Description(NamedTuple):
 DESCRIPTIONS: dict[type, Description] = {}
 
 
-def described(formula: str, source: str = "", **rules: Any) -> Callable[[K], K]:
-    """Say of an index what its formula is, where it comes from, and the rules of a `Description`."""
+def described(formula: str, source: str = "", *, steady: bool = False, **rules: Any) -> Callable[[K], K]:
+    """Say of an index its formula, where it comes from, whether it is steady, and the rules of a `Description`."""
 
     def note(kind: K) -> K:
         DESCRIPTIONS[kind] = Description(formula, source, **rules)
+        if steady:
+            said: Any = kind
+            said.steady = True
         return kind
 
     return note
@@ -76,10 +80,13 @@ def write_indices(index: object, state: State, t: int) -> None:
     raise NotImplementedError
 
 
-@generic
+@declared(property)
 def steady(index: object) -> bool:
-    """Whether the index draws nothing and, between two plays of the arm, never grows less optimistic with t."""
-    raise NotImplementedError
+    """Whether the index draws nothing and, between two plays of the arm, never grows less optimistic with t.
+
+    Its class says so: `steady = True`.
+    """
+    return bool(getattr(index, "steady", False))
 
 
 @generic
@@ -131,11 +138,6 @@ def _upper_of_each(index: object, state: State, t: int) -> None:
             write(state, k, INDEX, upper(index, quantity(state, k, REWARD), t, state.stream))
         else:
             write(state, k, INDEX, math.nan)
-
-
-@steady.register(object)
-def _promises_nothing(index: object) -> bool:
-    return False
 
 
 @width.register(object)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bernoulli import kl_upper
-from safebandit.core.indices.interface import described, note_evidence, start, steady, upper, width
+from safebandit.core.indices.interface import described, note_evidence, start, upper, width
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.streams import Stream
 
@@ -19,6 +19,7 @@ from safebandit.core.streams import Stream
     "U = max{ q >= mean : N d(mean||q) <= gamma_t - evidence }, the mean where the evidence is above gamma_t",
     "ours: the lower bound's sum",
     not_negative=("tail",),
+    steady=True,
 )
 class JointUpper(NamedTuple):
     """KL-UCB with what the evidence against the arm's safety leaves of the budget; never looser than `KLUpper`."""
@@ -47,8 +48,3 @@ def joint_upper_index(index: JointUpper, seen: Seen, t: int, stream: Stream) -> 
     if seen.plays == 0:
         return 1.0
     return kl_upper(seen.mean, (budget(index.level, index.tail, t) - seen.own[0]) / (seen.plays + seen.pending))
-
-
-@steady.register(JointUpper)
-def joint_upper_is_steady(index: JointUpper) -> bool:
-    return True

@@ -16,7 +16,6 @@ from safebandit.core.indices.interface import (
     lower,
     permits,
     start,
-    steady,
     upper,
     width,
 )
@@ -47,6 +46,7 @@ def budget(level: int, tail: float, t: int) -> float:
     "U = max{ q >= mean : N d(mean||q) <= gamma_t }",
     "section on doubly optimistic confidence bounds",
     not_negative=("tail",),
+    steady=True,
 )
 class KLUpper(NamedTuple):
     """The largest mean that the data do not refute: U = max{ q : N d(mean||q) <= gamma_t }."""
@@ -59,6 +59,7 @@ class KLUpper(NamedTuple):
     "L = min{ q <= mean : N d(mean||q) <= gamma_t }",
     "section on doubly optimistic confidence bounds",
     not_negative=("tail",),
+    steady=True,
 )
 class KLLower(NamedTuple):
     """The smallest mean risk that the data do not refute: L = min{ q : N d(mean||q) <= gamma_t }."""
@@ -73,12 +74,6 @@ def kl_upper_index(index: KLUpper, seen: Seen, t: int, stream: Stream) -> float:
         return 1.0
     # Pending plays count as plays of the same mean: a cohort spreads over the arms.
     return kl_upper(seen.mean, budget(index.level, index.tail, t) / (seen.plays + seen.pending))
-
-
-@steady.register(KLUpper)
-@steady.register(KLLower)
-def kl_is_steady(index: KLUpper | KLLower) -> bool:
-    return True
 
 
 @width.register(KLLower)

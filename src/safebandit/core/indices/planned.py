@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from safebandit.core.arms import Seen
 from safebandit.core.dispatch import both
-from safebandit.core.indices.interface import described, evidence, lower, steady, upper
+from safebandit.core.indices.interface import described, evidence, lower, upper
 from safebandit.core.streams import Stream
 
 # A mixture of arms is about two quantities, the reward and one risk: d in its bounds' union over all of them.
@@ -21,6 +21,7 @@ COORDINATES = 2
     "U = mean + sqrt(log(2 T^2) / (2 N)), T the planned units",
     "con-lcb (Kagrecha, Nair and Jagannathan 2023), for outcomes in [0, 1]",
     positive=("units",),
+    steady=True,
 )
 class PlannedUpper(NamedTuple):
     """The mean and Hoeffding's width at the level log(2 T^2), which is the same in every round; not cut off at 1."""
@@ -32,6 +33,7 @@ class PlannedUpper(NamedTuple):
     "L = max(0, mean - sqrt(log(2 T^2) / (2 N))), T the planned units",
     "con-lcb (Kagrecha, Nair and Jagannathan 2023), for outcomes in [0, 1]",
     positive=("units",),
+    steady=True,
 )
 class PlannedLower(NamedTuple):
     """The mean risk less Hoeffding's width at the level log(2 T^2), which is the same in every round."""
@@ -135,12 +137,6 @@ def planned_lower_index(index: PlannedLower, seen: Seen, t: int, alpha: float, s
 def planned_evidence(index: PlannedLower, seen: Seen, alpha: float) -> float:
     """2 N (mean - alpha)^2 where the mean is above alpha."""
     return 2.0 * seen.plays * max(0.0, seen.mean - alpha) ** 2
-
-
-@steady.register(PlannedUpper)
-@steady.register(PlannedLower)
-def planned_is_steady(index: PlannedUpper | PlannedLower) -> bool:
-    return True
 
 
 @upper.register(RadiusUpper)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from safebandit.core.arms import Numbers, Seen
 from safebandit.core.bets import next_moments
 from safebandit.core.dispatch import inlined
-from safebandit.core.indices.interface import described, evidence, learn, lower, start, steady, upper, width
+from safebandit.core.indices.interface import described, evidence, learn, lower, start, upper, width
 from safebandit.core.streams import Stream
 
 SOURCE = "Audibert, Munos and Szepesvari 2009, UCB-V"
@@ -19,6 +19,7 @@ SOURCE = "Audibert, Munos and Szepesvari 2009, UCB-V"
     SOURCE,
     positive=("zeta",),
     not_negative=("c",),
+    steady=True,
 )
 class VarianceUpper(NamedTuple):
     """The mean and a width by the empirical variance V: U = mean + sqrt(2 V zeta log t / N) + 3 c zeta log t / N."""
@@ -32,6 +33,7 @@ class VarianceUpper(NamedTuple):
     f"{SOURCE} by x -> 1-x",
     positive=("zeta",),
     not_negative=("c",),
+    steady=True,
 )
 class VarianceLower(NamedTuple):
     """The mean risk less a width by the empirical variance V, the mirror image of `VarianceUpper`."""
@@ -92,9 +94,3 @@ def variance_evidence(index: VarianceLower, seen: Seen, alpha: float) -> float:
     half = math.sqrt(0.5 * seen.own[1]) / seen.plays
     below = half + math.sqrt(half * half + 3.0 * index.c * gap / seen.plays)
     return (gap / below) ** 2 / index.zeta if below > 0.0 else math.inf
-
-
-@steady.register(VarianceUpper)
-@steady.register(VarianceLower)
-def variance_is_steady(index: VarianceUpper | VarianceLower) -> bool:
-    return True

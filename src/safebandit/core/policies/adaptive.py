@@ -18,7 +18,7 @@ from safebandit.core.dispatch import inlined
 from safebandit.core.naming import read_choice, read_number, read_value
 from safebandit.core.policies.checking import arm_number
 from safebandit.core.policies.choice import draw_by_chances
-from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, looked, sizes
+from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, looked
 from safebandit.core.policies.words import Decision
 from safebandit.core.posteriors import arms_left, chances_best
 from safebandit.errors import PolicyError
@@ -52,6 +52,9 @@ class ResponseAdaptive(NamedTuple):
     control: Any = None
     control_share: float | None = None
     lowest: bool = False
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        return Sizes(trial=2 * arms)
 
     @property
     def arm_fields(self) -> tuple[str, ...]:
@@ -116,11 +119,6 @@ class ResponseAdaptive(NamedTuple):
 
 
 # Of the policy's own numbers, the first are the arms' chances to be best at the last look; the others, their powers.
-@sizes.register(ResponseAdaptive)
-def _sizes(policy: ResponseAdaptive, arms: int, risks: int) -> Sizes:
-    return Sizes(trial=2 * arms)
-
-
 @begin.register(ResponseAdaptive)
 def _begin(policy: ResponseAdaptive, state: State) -> None:
     for k in range(state.size):

@@ -33,7 +33,7 @@ from safebandit.core.policies.choice import (
     may_come,
     play_when_none,
 )
-from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair, sizes
+from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair
 from safebandit.core.policies.words import Decision, risk_word_of, why_largest
 from safebandit.errors import PolicyError
 
@@ -57,6 +57,12 @@ class DoublyOptimistic(NamedTuple):
     each_first: bool = True
     head_start: int = 0
     lasting: bool = False
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        """With lasting exclusion, behind the index's own numbers of a risk the round that its gate is asked about, and
+        for each risk how many of its outcomes are known.
+        """
+        return Sizes(width(self.reward), width(self.safety) + self.lasting, risks if self.lasting else 0)
 
     def planned(self, units: int | None) -> DoublyOptimistic:
         """The policy for so many planned units, where an index of it asks for them."""
@@ -91,14 +97,6 @@ class DoublyOptimistic(NamedTuple):
     def risk_word(self, arm: int) -> str:  # noqa: ARG002
         """What the risk index is called."""
         return risk_word_of(self.safety)
-
-
-@sizes.register(DoublyOptimistic)
-def _sizes(policy: DoublyOptimistic, arms: int, risks: int) -> Sizes:
-    """With lasting exclusion, behind the index's own numbers of a risk the round that its gate is asked about, and for
-    each risk how many of its outcomes are known.
-    """
-    return Sizes(width(policy.reward), width(policy.safety) + policy.lasting, risks if policy.lasting else 0)
 
 
 @begin.register(DoublyOptimistic)

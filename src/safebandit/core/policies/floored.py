@@ -35,6 +35,9 @@ class Floored(NamedTuple):
     floor: float
     floor_of: Any = None
 
+    def sizes(self, arms: int, risks: int) -> Sizes:
+        return sizes(self.policy, arms, risks)
+
     @property
     def arm_fields(self) -> tuple[str, ...]:
         """The fields that hold an arm."""
@@ -101,11 +104,6 @@ class Floored(NamedTuple):
     def risk_word(self, arm: int) -> str:
         """What the policy calls the risk index of an arm."""
         return risk_word(self.policy, arm)
-
-
-@sizes.register(Floored)
-def _sizes(policy: Floored, arms: int, risks: int) -> Sizes:
-    return sizes(policy.policy, arms, risks)
 
 
 @begin.register(Floored)

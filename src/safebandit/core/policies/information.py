@@ -21,7 +21,7 @@ from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import check_index, when_none_code
 from safebandit.core.policies.choice import draw_by_chances, may_come, passes_gates, play_when_none
-from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned
 from safebandit.core.policies.words import Decision, risk_word_of
 from safebandit.errors import PolicyError
 
@@ -48,6 +48,10 @@ class InformationDirected(NamedTuple):
     confidence: float | None = None
     units: int | None = None
     when_none: Any = None
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        # Of each arm what is believed of it is kept with its reward; it changes only with the arm's own outcomes.
+        return Sizes(row_size(risks), width(_gate(self)), 0)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -114,12 +118,6 @@ def settings_for(units: int) -> tuple[float, float]:
 @both
 def _gate(policy: Any) -> PosteriorGate:
     return PosteriorGate(policy.confidence, LEAST_KNOWN, policy.odds)
-
-
-@sizes.register(InformationDirected)
-def _sizes(policy: InformationDirected, arms: int, risks: int) -> Sizes:
-    # Of each arm what is believed of it is kept with its reward; it changes only with the arm's own outcomes.
-    return Sizes(row_size(risks), width(_gate(policy)), 0)
 
 
 @begin.register(InformationDirected)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from safebandit.core.arms import Features, Sizes, State
+from safebandit.core.declared import declared
 from safebandit.core.dispatch import generic
 
 # What `decide` answers instead of an arm.
@@ -25,6 +26,7 @@ class Policy(Protocol):
     It may also have:
 
         prepare(setup)    the policy as compiled code takes it; it raises a PolicyError where that cannot be
+        sizes(arms, risks)    how many numbers of its own it keeps
         planned(units)    the policy for so many planned units
         columns           names of numbers of its own that a decision writes for every arm
         arm_fields        the fields that hold an arm, besides `when_none`
@@ -69,10 +71,11 @@ def decide(policy: object, state: State, t: int) -> tuple[int, bool]:
     raise NotImplementedError
 
 
-@generic
+@declared()
 def sizes(policy: object, arms: int, risks: int) -> Sizes:
-    """How many numbers of its own the policy keeps."""
-    raise NotImplementedError
+    """How many numbers of its own the policy keeps: its method `sizes(arms, risks)` says so; without one, none."""
+    own: Any = getattr(policy, "sizes", None)
+    return Sizes() if own is None else own(arms, risks)
 
 
 @generic
@@ -97,11 +100,6 @@ def learned_pair(policy: object, state: State, k: int, j: int, reward: int, risk
 def looked(policy: object, state: State) -> None:
     """Change the policy's own numbers when the data are looked at: for one that decides by looks, not by units."""
     raise NotImplementedError
-
-
-@sizes.register(object)
-def _keeps_no_numbers(policy: object, arms: int, risks: int) -> Sizes:
-    return Sizes(0, 0, 0)
 
 
 @begin.register(object)

@@ -16,7 +16,7 @@ from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, Sizes,
 from safebandit.core.dispatch import both, inlined
 from safebandit.core.policies.checking import planned_units
 from safebandit.core.policies.choice import first_unplayed, largest_written
-from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, learned
 from safebandit.core.policies.words import FIRST_PLAY, Decision
 from safebandit.errors import PolicyError
 
@@ -34,6 +34,9 @@ class Knapsacks(NamedTuple):
     """
 
     units: int | None = None
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        return Sizes(trial=3 + risks)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,11 +102,6 @@ def _cost(level: float, risk: Seen, plays: int, total: float, least: float) -> f
 # but the first of each arm. The price of resource i is v_i = (1 + epsilon)^sum_i. Behind them lie two that stay as they
 # are, for speed: C = log(d T K), and log(1 + epsilon) with epsilon = sqrt(log d / B).
 LEVEL, GROWTH = 1, 2
-
-
-@sizes.register(Knapsacks)
-def _sizes(policy: Knapsacks, arms: int, risks: int) -> Sizes:
-    return Sizes(trial=3 + risks)
 
 
 @begin.register(Knapsacks)

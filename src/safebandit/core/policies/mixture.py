@@ -39,7 +39,7 @@ from safebandit.core.policies.checking import (
     when_none_code,
 )
 from safebandit.core.policies.choice import first_unplayed, may_come, may_follow, play_when_none
-from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned
 from safebandit.core.policies.words import FIRST_PLAY, NOT_NEEDED, Decision, risk_word_of
 from safebandit.core.streams import uniform, wins_tie
 from safebandit.errors import PolicyError
@@ -61,6 +61,9 @@ class PolicyMixture(NamedTuple):
     safe_risk: float | None = None
     when_none: Any = None
     each_first: bool = True
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        return Sizes(width(self.reward), width(self.risk), 0)
 
     @property
     def arm_fields(self) -> tuple[str, ...]:
@@ -117,11 +120,6 @@ class PolicyMixture(NamedTuple):
     def risk_word(self, arm: int) -> str:
         """What the risk index of an arm is called; that of the safe arm is known."""
         return "known risk" if arm == self.safe_arm else risk_word_of(self.risk)
-
-
-@sizes.register(PolicyMixture)
-def _sizes(policy: PolicyMixture, arms: int, risks: int) -> Sizes:
-    return Sizes(width(policy.reward), width(policy.risk), 0)
 
 
 @begin.register(PolicyMixture)

@@ -34,7 +34,7 @@ from safebandit.core.policies.choice import (
     may_follow,
 )
 from safebandit.core.policies.exploring.looking import set_of
-from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import HOLD, WAIT, Setup, begin, decide, learned
 from safebandit.core.policies.words import Decision, risk_word_of, why_largest
 from safebandit.core.safe_sets import ROUNDING, check_of_risks, signed_distance
 from safebandit.errors import PolicyError
@@ -55,6 +55,9 @@ class OptimisticInSet(NamedTuple):
     safe_set: Any = None
     when_none: Any = None
     each_first: bool = True
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        return Sizes(width(self.reward), width(self.safety), 0)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,11 +91,6 @@ class OptimisticInSet(NamedTuple):
     def risk_word(self, arm: int) -> str:  # noqa: ARG002
         """What the risk index is called."""
         return risk_word_of(self.safety)
-
-
-@sizes.register(OptimisticInSet)
-def _sizes(policy: OptimisticInSet, arms: int, risks: int) -> Sizes:
-    return Sizes(width(policy.reward), width(policy.safety), 0)
 
 
 @begin.register(OptimisticInSet)

@@ -1,21 +1,19 @@
-"""Rules that ask what speaks against each arm: stop where it speaks against all that are left, or drop one arm."""
+"""Rules that ask what speaks against each arm: stop where it speaks against all that are left, or drop one arm.
+
+`against(rule, state, k)` is a compiled formula: how much speaks against arm k, from its own outcomes alone; a chance,
+or an e-value.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from safebandit.core.arms import Numbers, State, at
-from safebandit.core.dispatch import generic, piece
-
-
-@generic
-def against(rule: object, state: State, k: int) -> float:
-    """How much speaks against arm k, from its own outcomes: a chance, or an e-value."""
-    raise NotImplementedError
+from safebandit.core.dispatch import piece
 
 
 @piece
-def least_against(rule: Any, state: State, highest: float, upwards: bool) -> float:
+def least_against(against: Any, rule: Any, state: State, highest: float, upwards: bool) -> float:
     """The least that speaks against any arm that is left, `highest` where none is.
 
     With `upwards` what speaks against an arm speaks against those above it.
@@ -30,7 +28,7 @@ def least_against(rule: Any, state: State, highest: float, upwards: bool) -> flo
 
 
 @piece
-def write_against(rule: Any, state: State, arm: int, upwards: bool, found: Numbers) -> None:
+def write_against(against: Any, rule: Any, state: State, arm: int, upwards: bool, found: Numbers) -> None:
     """Write what speaks against every arm that is left, or against one alone."""
     below = 0.0
     for k in range(state.size):

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from safebandit.core.arms import REWARD, Numbers, State, quantity
 from safebandit.core.chances import chance_below
+from safebandit.core.dispatch import piece
 from safebandit.core.e_values import log_wealth_above
 from safebandit.core.indices.interface import described
-from safebandit.core.stopping.against import against, least_against, write_against
+from safebandit.core.stopping.against import least_against, write_against
 from safebandit.core.stopping.interface import measure
 from safebandit.core.stopping.words import (
     EVERY_ARM,
@@ -254,8 +255,7 @@ def _least(rule: Any, design: Any) -> str:
     return number(with_least_reward(rule, design).least_reward)
 
 
-@against.register(Futility)
-@against.register(ArmFutility)
+@piece
 def chance_too_small(rule: Futility | ArmFutility, state: State, k: int) -> float:
     reward = quantity(state, k, REWARD)
     if reward.plays < rule.least:
@@ -263,8 +263,7 @@ def chance_too_small(rule: Futility | ArmFutility, state: State, k: int) -> floa
     return chance_below(reward, rule.least_reward, rule.prior_a, rule.prior_b)
 
 
-@against.register(FutilityE)
-@against.register(ArmFutilityE)
+@piece
 def evidence_too_small(rule: FutilityE | ArmFutilityE, state: State, k: int) -> float:
     reward = quantity(state, k, REWARD)
     missed = reward.plays - reward.ones
@@ -273,15 +272,19 @@ def evidence_too_small(rule: FutilityE | ArmFutilityE, state: State, k: int) -> 
 
 @measure.register(Futility)
 def measure_futility(rule: Futility, state: State, found: Numbers) -> None:
-    found[0] = least_against(rule, state, 1.0, False)
+    found[0] = least_against(chance_too_small, rule, state, 1.0, False)
 
 
 @measure.register(FutilityE)
 def measure_futility_evidence(rule: FutilityE, state: State, found: Numbers) -> None:
-    found[0] = least_against(rule, state, math.inf, False)
+    found[0] = least_against(evidence_too_small, rule, state, math.inf, False)
 
 
 @measure.register(ArmFutility)
+def measure_arm_futility(rule: ArmFutility, state: State, found: Numbers) -> None:
+    write_against(chance_too_small, rule, state, rule.arm, False, found)
+
+
 @measure.register(ArmFutilityE)
-def measure_arm_futility(rule: ArmFutility | ArmFutilityE, state: State, found: Numbers) -> None:
-    write_against(rule, state, rule.arm, False, found)
+def measure_arm_futility_evidence(rule: ArmFutilityE, state: State, found: Numbers) -> None:
+    write_against(evidence_too_small, rule, state, rule.arm, False, found)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from safebandit.core.arms import Numbers, State, quantity
 from safebandit.core.chances import chance_safe, known_risks
-from safebandit.core.dispatch import inlined
+from safebandit.core.dispatch import inlined, piece
 from safebandit.core.e_values import log_wealth_above
 from safebandit.core.indices.interface import described
-from safebandit.core.stopping.against import against, least_against, write_against
+from safebandit.core.stopping.against import least_against, write_against
 from safebandit.core.stopping.interface import measure
 from safebandit.core.stopping.words import (
     EVERY_ARM,
@@ -236,8 +236,7 @@ def _upwards(design: Any) -> str:
     return UPWARDS if design.upwards else ""
 
 
-@against.register(Harm)
-@against.register(ArmHarm)
+@piece
 def chance_too_risky(rule: Harm | ArmHarm, state: State, k: int) -> float:
     if known_risks(state, k) < rule.least:
         return 0.0
@@ -254,23 +253,26 @@ def risk_evidence(state: State, k: int, a: float, b: float) -> float:
     return total / state.risks
 
 
-@against.register(HarmE)
-@against.register(ArmHarmE)
+@piece
 def evidence_too_risky(rule: HarmE | ArmHarmE, state: State, k: int) -> float:
     return risk_evidence(state, k, rule.prior_a, rule.prior_b)
 
 
 @measure.register(Harm)
 def measure_harm(rule: Harm, state: State, found: Numbers) -> None:
-    found[0] = least_against(rule, state, 1.0, state.course.upwards != 0)
+    found[0] = least_against(chance_too_risky, rule, state, 1.0, state.course.upwards != 0)
 
 
 @measure.register(HarmE)
 def measure_harm_evidence(rule: HarmE, state: State, found: Numbers) -> None:
-    found[0] = least_against(rule, state, math.inf, state.course.upwards != 0)
+    found[0] = least_against(evidence_too_risky, rule, state, math.inf, state.course.upwards != 0)
 
 
 @measure.register(ArmHarm)
+def measure_arm_harm(rule: ArmHarm, state: State, found: Numbers) -> None:
+    write_against(chance_too_risky, rule, state, rule.arm, state.course.upwards != 0, found)
+
+
 @measure.register(ArmHarmE)
-def measure_arm_harm(rule: ArmHarm | ArmHarmE, state: State, found: Numbers) -> None:
-    write_against(rule, state, rule.arm, state.course.upwards != 0, found)
+def measure_arm_harm_evidence(rule: ArmHarmE, state: State, found: Numbers) -> None:
+    write_against(evidence_too_risky, rule, state, rule.arm, state.course.upwards != 0, found)

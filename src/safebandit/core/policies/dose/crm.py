@@ -26,7 +26,7 @@ from safebandit.core.policies.dose.ladder import (
     why_step,
     write_counts,
 )
-from safebandit.core.policies.interface import HOLD, Setup, begin, decide, sizes
+from safebandit.core.policies.interface import HOLD, Setup, begin, decide
 from safebandit.core.policies.words import Decision
 from safebandit.errors import PolicyError
 
@@ -54,6 +54,13 @@ class Crm(NamedTuple):
     halfwidth: float = 0.05
     guess: int | None = None
     variance: float = 1.34
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        """The model, which does not change: the target, the variance, and the logarithm of the skeleton of every dose.
+
+        So what a trial selects at its end, and what is decided in it, come from one model.
+        """
+        return Sizes(0, 0, SKELETON + arms)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -114,15 +121,6 @@ def _read_skeleton(given: Any, doses: int) -> Numbers:
     if not (np.diff(skeleton) > 0).all():
         raise PolicyError(f"skeleton must rise from dose to dose, got {given!r}")
     return skeleton
-
-
-@sizes.register(Crm)
-def _sizes(policy: Crm, arms: int, risks: int) -> Sizes:
-    """The model, which does not change: the target, the variance, and the logarithm of the skeleton of every dose.
-
-    So what a trial selects at its end, and what is decided in it, come from one model.
-    """
-    return Sizes(0, 0, SKELETON + arms)
 
 
 @begin.register(Crm)

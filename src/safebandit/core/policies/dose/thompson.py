@@ -31,7 +31,7 @@ from safebandit.core.policies.dose.ladder import (
     write_counts,
 )
 from safebandit.core.policies.dose.logistic import draw, grid_of, outcomes_of, sum_up
-from safebandit.core.policies.interface import HOLD, Setup, begin, decide, sizes
+from safebandit.core.policies.interface import HOLD, Setup, begin, decide
 from safebandit.core.policies.words import Decision
 from safebandit.core.streams import beta
 from safebandit.errors import PolicyError
@@ -66,6 +66,10 @@ class DoseTs(NamedTuple):
     guess: int | None = None
     variance: float = 100.0
 
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        """The model, which does not change, so that what a trial selects at its end comes from the one that decided."""
+        return Sizes(0, 0, LOGITS + arms)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """What a decision shows of every dose."""
@@ -96,12 +100,6 @@ class DoseTs(NamedTuple):
     def forbids(self, decision: Decision, arm: int) -> str:
         """Why a dose is not permissible."""
         return why_toxic(decision, arm, float(self.target or 0), self.cutoff)
-
-
-@sizes.register(DoseTs)
-def _sizes(policy: DoseTs, arms: int, risks: int) -> Sizes:
-    """The model, which does not change, so that what a trial selects at its end comes from the one that decided."""
-    return Sizes(0, 0, LOGITS + arms)
 
 
 @begin.register(DoseTs)

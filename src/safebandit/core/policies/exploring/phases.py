@@ -16,7 +16,7 @@ from safebandit.core.arms import INDEX, RISKS, Counts, Sizes, State, at, write, 
 from safebandit.core.dispatch import piece, rare
 from safebandit.core.naming import read_number
 from safebandit.core.policies.exploring.looking import DISTANCE, LOOKED, needs_of, set_of, write_looks
-from safebandit.core.policies.interface import DONE, WAIT, Setup, decide, learned, sizes
+from safebandit.core.policies.interface import DONE, WAIT, Setup, decide, learned
 from safebandit.core.policies.words import Decision
 from safebandit.core.safe_sets import SafeSet, signed_distance, write_means
 from safebandit.errors import PolicyError
@@ -37,6 +37,9 @@ class MdSar(NamedTuple):
     safe_set: Any = None
     units: int | None = None
     ends: Any = None
+
+    def sizes(self, arms: int, risks: int) -> Sizes:  # noqa: ARG002
+        return Sizes(0, 0, SETTLED + arms)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -77,11 +80,6 @@ def phase_ends(units: int, arms: int) -> Counts:
     logarithm = 0.5 + sum(1 / i for i in range(2, arms + 1))
     ends: Counts = np.maximum(1, np.ceil((units - arms) / (logarithm * (arms + 1 - steps)))).astype(np.int64)
     return ends
-
-
-@sizes.register(MdSar)
-def _sizes(policy: MdSar, arms: int, risks: int) -> Sizes:
-    return Sizes(0, 0, SETTLED + arms)
 
 
 @learned.register(MdSar)

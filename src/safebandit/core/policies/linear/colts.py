@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, State, at, quantity, write, written
+from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write, written
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.naming import read_number
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import read_above_0, read_delta, when_none_code
 from safebandit.core.policies.choice import larger_excess, may_follow
-from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import Setup, begin, decide, learned
 from safebandit.core.policies.linear.bounds import sure_beta
 from safebandit.core.policies.linear.model import (
     begin_model,
@@ -45,6 +45,9 @@ class Colts(NamedTuple):
     norm: float | None = None
     when_none: Any = None
     dimension: int = 0
+
+    def sizes(self, arms: int, risks: int) -> Sizes:
+        return sizes_of_model(self, arms, risks)
 
     @property
     def by_features(self) -> bool:
@@ -101,7 +104,6 @@ def colts(
     return Colts(draws, scale, delta, ridge, norm, when_none)
 
 
-sizes.register(Colts)(sizes_of_model)
 begin.register(Colts)(begin_model)
 learned.register(Colts)(learn_model)
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import REWARD, State
+from safebandit.core.arms import REWARD, Sizes, State
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import read_above_0, read_delta, when_none_code
-from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import Setup, begin, decide, learned
 from safebandit.core.policies.linear.bounds import sure_beta
 from safebandit.core.policies.linear.model import (
     NO_ARM,
@@ -38,6 +38,9 @@ class Doss(NamedTuple):
     norm: float | None = None
     when_none: Any = None
     dimension: int = 0
+
+    def sizes(self, arms: int, risks: int) -> Sizes:
+        return sizes_of_model(self, arms, risks)
 
     @property
     def by_features(self) -> bool:
@@ -73,7 +76,6 @@ def doss(delta: float = 0.05, ridge: float = 1.0, norm: float | None = None, whe
     return Doss(delta, ridge, norm, when_none)
 
 
-sizes.register(Doss)(sizes_of_model)
 begin.register(Doss)(begin_model)
 learned.register(Doss)(learn_model)
 

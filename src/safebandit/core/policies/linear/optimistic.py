@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import State
+from safebandit.core.arms import Sizes, State
 from safebandit.core.indices.kl import Level, budget
 from safebandit.core.naming import read_choice
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import read_above_0, when_none_code
 from safebandit.core.policies.choice import gate_round
-from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import Setup, begin, decide, learned
 from safebandit.core.policies.linear.model import (
     NO_ARM,
     begin_model,
@@ -37,6 +37,9 @@ class Linear(NamedTuple):
     ridge: float = 1.0
     when_none: Any = None
     dimension: int = 0
+
+    def sizes(self, arms: int, risks: int) -> Sizes:
+        return sizes_of_model(self, arms, risks)
 
     @property
     def by_features(self) -> bool:
@@ -71,7 +74,6 @@ def linear(level: Level = Level.practical, ridge: float = 1.0, when_none: Any = 
     return Linear(level, ridge, when_none)
 
 
-sizes.register(Linear)(sizes_of_model)
 begin.register(Linear)(begin_model)
 learned.register(Linear)(learn_model)
 

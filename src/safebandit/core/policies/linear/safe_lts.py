@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, State, at, write
+from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, Sizes, State, at, write
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import arm_number, read_above_0, read_delta
 from safebandit.core.policies.choice import HOLD_RULE, may_follow
-from safebandit.core.policies.interface import Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import Setup, begin, decide, learned
 from safebandit.core.policies.linear.bounds import published_beta
 from safebandit.core.policies.linear.model import (
     begin_model,
@@ -47,6 +47,9 @@ class SafeLts(NamedTuple):
     norm: float | None = None
     dimension: int = 0
     longest: float = 0.0
+
+    def sizes(self, arms: int, risks: int) -> Sizes:
+        return sizes_of_model(self, arms, risks)
 
     @property
     def by_features(self) -> bool:
@@ -106,7 +109,6 @@ def safe_lts(
     return SafeLts(safe_arm, inflation, delta, ridge, norm)
 
 
-sizes.register(SafeLts)(sizes_of_model)
 begin.register(SafeLts)(begin_model)
 learned.register(SafeLts)(learn_model)
 

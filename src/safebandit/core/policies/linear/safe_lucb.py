@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from safebandit.core.arms import INDEX, REWARD, State, written
+from safebandit.core.arms import INDEX, REWARD, Sizes, State, written
 from safebandit.core.dispatch import rare
 from safebandit.core.naming import read_number
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import arm_number, read_above_0, read_delta
 from safebandit.core.policies.choice import HOLD_RULE
-from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, sizes
+from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned
 from safebandit.core.policies.linear.bounds import published_beta
 from safebandit.core.policies.linear.model import (
     begin_model,
@@ -48,6 +48,9 @@ class SafeLucb(NamedTuple):
     norm: float | None = None
     dimension: int = 0
     longest: float = 0.0
+
+    def sizes(self, arms: int, risks: int) -> Sizes:
+        return sizes_of_model(self, arms, risks)
 
     @property
     def by_features(self) -> bool:
@@ -101,7 +104,6 @@ def safe_lucb(
     return SafeLucb(safe_arm, explore, delta, ridge, norm)
 
 
-sizes.register(SafeLucb)(sizes_of_model)
 begin.register(SafeLucb)(begin_model)
 learned.register(SafeLucb)(learn_model)
 
