@@ -17,9 +17,17 @@ from safebandit.core.searches.bounds import exceeds
 class PlainUCB1(NamedTuple):
     """UCB1 as published; `HoeffdingUpper` has a quarter of its budget and stays below 1."""
 
+    @property
+    def steady(self) -> bool:
+        return True
+
 
 class FlatBayesUpper(NamedTuple):
     """BayesUCB from a uniform prior, as other libraries have it."""
+
+    @property
+    def steady(self) -> bool:
+        return True
 
 
 @sb.upper.register(PlainUCB1)
@@ -35,12 +43,6 @@ def flat_bayes_upper(index: FlatBayesUpper, seen: Seen, t: int) -> float:
 @exceeds.register(FlatBayesUpper)
 def flat_bayes_exceeds(index: FlatBayesUpper, seen: Seen, t: int, bar: float) -> bool:
     return binomial_tail(seen.plays - seen.ones + 1.0, seen.plays + 1.0, 1.0 - bar) > 1.0 / (t + 1.0)
-
-
-@sb.steady.register(PlainUCB1)
-@sb.steady.register(FlatBayesUpper)
-def is_steady(index: PlainUCB1 | FlatBayesUpper) -> bool:
-    return True
 
 
 POLICIES = {

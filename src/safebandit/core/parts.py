@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any, ClassVar
 
+from llvmlite.binding import Linkage
 from numba import _dynfunc, types
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
@@ -78,7 +79,7 @@ class _InnerFunctions(InlineClosureLikes):
 
 
 class _PartLibrary(JITCodeLibrary):
-    """The code of a part; what it calls is linked to it when a function that Python calls asks for it."""
+    """The code of a part alone; what it calls is linked with it to the function that Python calls."""
 
     def add_linking_library(self, library: Any) -> None:
         library._ensure_finalized()
@@ -91,12 +92,45 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        if self._shared_module is None:
-            self._ensure_finalized()
-            for library in dict.fromkeys(self._linking_libraries):
-                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-            super()._get_module_for_linking()
-        return self._shared_module
+        self._ensure_finalized()
+        return self._final_module
+
+
+class _WholeLibrary(JITCodeLibrary):
+    """The code of a function that Python calls, with every part that it is made of, each once."""
+
+    def add_linking_library(self, library: Any) -> None:
+        super().add_linking_library(library)
+        if isinstance(library, _PartLibrary):
+            for called in library._linking_libraries:
+                if called not in self._linking_libraries:
+                    self.add_linking_library(called)
+
+    def finalize(self) -> None:
+        # Parts first: of code that may be left out where nobody calls it, the linker takes what is called so far.
+        self._linking_libraries.sort(key=lambda library: not isinstance(library, _PartLibrary))
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        for library in self._linking_libraries:
+            if isinstance(library, _PartLibrary):
+                for function in library._final_module.functions:
+                    if not function.is_declaration and function.linkage == Linkage.external:
+                        # It may be left out where it was written into all that call it.
+                        self._final_module.get_function(function.name).linkage = "linkonce_odr"
+        super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _WholeLowering(NativeLowering):
+    """Translate a function that Python calls, and make machine code of it and of its parts."""
+
+    _name = "whole_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _WholeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -129,7 +163,7 @@ _FOR_READERS: Any = AnnotateTypes
 class LeanCompiler(compiler.Compiler):
     """Numba's own steps, but those that look for what is not there, or keep what nobody reads."""
 
-    replaced: ClassVar = _LEAN
+    replaced: ClassVar = {**_LEAN, NativeLowering: _WholeLowering}
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()
