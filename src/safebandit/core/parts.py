@@ -78,6 +78,37 @@ class _InnerFunctions(InlineClosureLikes):
         return (inner or not ours) and super().run_pass(state)
 
 
+class _WholeLibrary(JITCodeLibrary):
+    """The code of a function that Python calls, with every part that it is made of, each once."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._parts: dict[_PartLibrary, None] = {}
+
+    def add_linking_library(self, library: Any) -> None:
+        if not isinstance(library, _PartLibrary):
+            super().add_linking_library(library)
+        elif library not in self._parts:
+            self._parts[library] = None
+            self._reload_init.update(library._reload_init)
+            for called in library._linking_libraries:
+                self.add_linking_library(called)
+
+    def link_parts(self) -> Any:
+        """Link the parts, and only then say that each may be left out: the linker would at once leave out many."""
+        for part in self._parts:
+            self._final_module.link_in(part._final_module, preserve=True)
+        for part in self._parts:
+            for function in part._final_module.functions:
+                if not function.is_declaration and function.linkage == Linkage.external:
+                    self._final_module.get_function(function.name).linkage = "linkonce_odr"
+        return self._final_module
+
+    def finalize(self) -> None:
+        self.link_parts()
+        super().finalize()
+
+
 class _PartLibrary(JITCodeLibrary):
     """The code of a part alone; what it calls is linked with it to the function that Python calls."""
 
@@ -92,33 +123,14 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        self._ensure_finalized()
-        return self._final_module
-
-
-class _WholeLibrary(JITCodeLibrary):
-    """The code of a function that Python calls, with every part that it is made of, each once."""
-
-    def add_linking_library(self, library: Any) -> None:
-        super().add_linking_library(library)
-        if isinstance(library, _PartLibrary):
-            for called in library._linking_libraries:
-                if called not in self._linking_libraries:
-                    self.add_linking_library(called)
-
-    def finalize(self) -> None:
-        # Parts first: of code that may be left out where nobody calls it, the linker takes what is called so far.
-        self._linking_libraries.sort(key=lambda library: not isinstance(library, _PartLibrary))
-        super().finalize()
-
-    def _optimize_final_module(self) -> None:
-        for library in self._linking_libraries:
-            if isinstance(library, _PartLibrary):
-                for function in library._final_module.functions:
-                    if not function.is_declaration and function.linkage == Linkage.external:
-                        # It may be left out where it was written into all that call it.
-                        self._final_module.get_function(function.name).linkage = "linkonce_odr"
-        super()._optimize_final_module()
+        # Asked by a function that somebody compiles with Numba alone, which calls one of ours.
+        if self._shared_module is None:
+            whole = _WholeLibrary(self._codegen, self.name)
+            whole.add_linking_library(self)
+            self._shared_module = whole.link_parts()
+            for library in dict.fromkeys(whole._linking_libraries):
+                self._shared_module.link_in(library._get_module_for_linking(), preserve=True)
+        return self._shared_module
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
