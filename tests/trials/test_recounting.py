@@ -49,7 +49,7 @@ def counted_plainly(units, chosen, lost):
         context = np.array([(unit.context[0] - 18) / (90 - 18), unit.context[1]])
         place = (chosen.arms.index(unit.arm), unit.play, unit.round)
         chosen.learn(*place, tuple(known), tuple(news), lost=bool(gone), context=context)
-    return chosen.to_bytes(), [chosen.available(k) for k in range(len(chosen.arms))]
+    return chosen.to_bytes(), chosen.bars()
 
 
 @st.composite
@@ -85,7 +85,7 @@ def test_counting_anew_gives_the_bytes_of_the_definition(policy, risks, lost, da
     expected = counted_plainly(units, allocator(policy, risks, lost), lost)
     chosen = allocator(policy, risks, lost)
     chosen.count(*in_order(as_table(units), chosen.arms, lost_is_harm=lost == "harm", declared=DECLARED))
-    assert (chosen.to_bytes(), [chosen.available(k) for k in range(len(ARMS))]) == expected
+    assert (chosen.to_bytes(), chosen.bars()) == expected
 
 
 @settings(max_examples=60, deadline=None)

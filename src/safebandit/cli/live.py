@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from safebandit.trials.record.ledger import Ledger
 
 # The status of a command that was asked for an arm while there is none to give.
-NO_ARM = 3
+NO_ARM_STATUS = 3
 
 Database = Annotated[
     str,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safebandit.cli.live import NO_ARM, Desk, checked_actor, open_ledger
+from safebandit.cli.live import NO_ARM_STATUS, Desk, checked_actor, open_ledger
 from safebandit.cli.output import print_document
 from safebandit.errors import TrialError
 
@@ -51,7 +51,7 @@ def ask_file(desk: Desk, file: Path, *, each: bool) -> int:
         rows.writerow(["unit", "arm", "why"])
         rows.writerows([answer.unit, answer.arm or "", answer.why] for _, answer in given)
         _say_refused(refused)
-    return REFUSED if refused else NO_ARM if any(answer.arm is None for _, answer in given) else 0
+    return REFUSED if refused else NO_ARM_STATUS if any(answer.arm is None for _, answer in given) else 0
 
 
 # What is said of what was done.

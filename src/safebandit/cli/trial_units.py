@@ -9,7 +9,7 @@ import typer
 
 from safebandit.cli.live import (
     DATABASE,
-    NO_ARM,
+    NO_ARM_STATUS,
     Actor,
     Database,
     Desk,
@@ -82,7 +82,7 @@ def ask(
         typer.echo(given.why if given.new else f"given before, in event {given.event}: {given.why}", err=True)
     else:
         typer.echo(f"{'hold' if given.held else 'waiting'}: {given.why}", err=True)
-    return NO_ARM if given.arm is None else 0
+    return NO_ARM_STATUS if given.arm is None else 0
 
 
 def tell(

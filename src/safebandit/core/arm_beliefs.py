@@ -20,7 +20,7 @@ import numpy as np
 from safebandit.core.arms import Numbers
 from safebandit.core.bernoulli import binomial_pmf, binomial_tail
 from safebandit.core.beta_tables import POINTS, TABLE, VALUES, look_up, reach_of, tabulate
-from safebandit.core.dispatch import both, inlined, rare
+from safebandit.core.dispatch import apart, both, inlined
 
 # Where an integral over the excess of a risk is computed, on [-1, 1], and its weights: Gauss and Legendre's.
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -51,14 +51,14 @@ def prior_failures(limit: float) -> float:
     return max(1.0, math.log(0.5) / math.log1p(-max(limit, LOWEST_LIMIT)))
 
 
-@rare
+@apart
 def note_reward(row: Numbers, plays: float, ones: float) -> None:
     """Write what is believed of an arm's reward."""
     row[A], row[N], row[MEANS] = ones + 1.0, plays + 2.0, (ones + 1.0) / (plays + 2.0)
     tabulate(row, ones + 1.0, plays - ones + 1.0)
 
 
-@rare
+@apart
 def note_risks(row: Numbers, risks: Numbers, limits: Numbers, odds: float) -> None:
     """Write what is believed of an arm's risks: of each its plays and its ones are given, and its limit."""
     count = limits.size
@@ -92,7 +92,7 @@ def note_risks(row: Numbers, risks: Numbers, limits: Numbers, odds: float) -> No
         _spread_excess(row, risks, limits, chances, unsafe)
 
 
-@rare
+@apart
 def _spread_one(row: Numbers, risks: Numbers, limit: float, total: float) -> None:
     """Places and weights of the excess of an arm's only risk: by its density, which saves the table."""
     a, b = risks[0, 1] + 1.0, risks[0, 0] - risks[0, 1] + prior_failures(limit)
@@ -112,7 +112,7 @@ def _spread_one(row: Numbers, risks: Numbers, limit: float, total: float) -> Non
         row[WEIGHT + i] *= scale
 
 
-@rare
+@apart
 def _spread_excess(row: Numbers, risks: Numbers, limits: Numbers, chances: Numbers, total: float) -> None:
     """Places and weights of the largest excess of several risks of an arm over their limits, where there is one."""
     tables = np.empty((limits.size, TABLE))

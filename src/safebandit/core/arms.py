@@ -201,13 +201,18 @@ def _view(raw: NDArray[np.uint8]) -> Records:
     return view
 
 
-def _record_after(typing_context: Any, first: Any, k: Any) -> Any:
+def _after(first: Any, found: Any) -> Any:
+    """What lies `k` records after `first`, as the type `found`."""
     element = ir.ArrayType(ir.IntType(8), first.size)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]], source_etype=element)
 
-    return first(first, types.intp), generate
+    return found(first, types.intp), generate
+
+
+def _record_after(typing_context: Any, first: Any, k: Any) -> Any:
+    return _after(first, first)
 
 
 # The record `k` places after `first` in their array: at(first, k).
@@ -215,12 +220,7 @@ at: Callable[[Any, int], Any] = cast(Any, intrinsic(_record_after))
 
 
 def _cells_after(typing_context: Any, first: Any, k: Any) -> Any:
-    element = ir.ArrayType(ir.IntType(8), first.size)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.gep(args[0], [args[1]], source_etype=element)
-
-    return from_dtype(CELL)(first, types.intp), generate
+    return _after(first, from_dtype(CELL))
 
 
 # The plain numbers that lie behind `k` records: the first of them, a record of type CELL.

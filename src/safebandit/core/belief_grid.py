@@ -38,7 +38,7 @@ import numpy as np
 from safebandit.core.arm_beliefs import LEAST, MEANS, SAFE, N
 from safebandit.core.arms import Numbers
 from safebandit.core.beta_tables import FIRST, LAST, POINTS, STEP, look_up
-from safebandit.core.dispatch import rare
+from safebandit.core.dispatch import apart
 
 # The widest step of the common grid.
 WIDEST = 0.6
@@ -64,7 +64,7 @@ class Grid(NamedTuple):
     turns: Numbers
 
 
-@rare
+@apart
 def common_grid(rows: Numbers) -> Numbers:
     """Logits from the least to the greatest of all tables, each step as fine as the finest table there."""
     logit, last, size = math.inf, -math.inf, 0
@@ -86,7 +86,7 @@ def common_grid(rows: Numbers) -> Numbers:
     return places[:size]
 
 
-@rare
+@apart
 def meet_laws(rows: Numbers, logit: Numbers, risks: int) -> Grid:
     """The grid with what is there of all arms. Loops are apart, so that a processor takes several places at once."""
     size, arms, quantities = logit.size, rows.shape[0], 1 + risks
@@ -128,7 +128,7 @@ def meet_laws(rows: Numbers, logit: Numbers, risks: int) -> Grid:
     return Grid(lines, own, means, rates, turns)
 
 
-@rare
+@apart
 def leave_out(k: int, grid: Grid) -> None:
     """Write the lines of all arms but arm k."""
     lines, own, last = grid.lines, grid.own, grid.lines.shape[1] - 1

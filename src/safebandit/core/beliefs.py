@@ -63,7 +63,7 @@ from safebandit.core.belief_grid import (
     meet_laws,
 )
 from safebandit.core.beta_tables import POINTS, VALUES, density_at
-from safebandit.core.dispatch import compiled, inlined, rare
+from safebandit.core.dispatch import apart, compiled, inlined
 
 # Arms that are the best with a smaller chance are left out of the lessons.
 UNHEARD_OF = 1e-12
@@ -117,7 +117,7 @@ def weigh_rows(rows: Numbers, risks: int) -> Beliefs:
     return beliefs
 
 
-@rare
+@apart
 def _condition(k: int, rows: Numbers, grid: Grid, given: Numbers) -> float:
     """The chance that arm k is the best safe arm; the means of every arm, given that, are written."""
     lines, own, means, rates, turns = grid.lines, grid.own, grid.means, grid.rates, grid.turns
@@ -147,7 +147,7 @@ def _condition(k: int, rows: Numbers, grid: Grid, given: Numbers) -> float:
     return min(1.0, max(0.0, total))
 
 
-@rare
+@apart
 def _condition_on_none(rows: Numbers, given: Numbers) -> None:
     """Write the means of every arm, given that none is safe."""
     quantities = given.size // rows.shape[0]
@@ -158,7 +158,7 @@ def _condition_on_none(rows: Numbers, given: Numbers) -> None:
             given[k * quantities + j] = unsafe / max(1.0 - rows[k, SAFE], LEAST)
 
 
-@rare
+@apart
 def _add_information(chance: float, given: Numbers, rows: Numbers, moves: Numbers, squares: Numbers) -> float:
     """Add what it teaches that a certain arm, or none, is the best, which has this chance: how far that moves every
     mean from what is expected now. Give back the chance, or 0 where it is too small to be asked about.
@@ -174,7 +174,7 @@ def _add_information(chance: float, given: Numbers, rows: Numbers, moves: Number
     return chance
 
 
-@rare
+@apart
 def _direct_cost(k: int, grid: Grid) -> float:
     """E(M - reward)_+ of arm k: the integral of P(M > x) P(reward <= x), by trapezoids as in `leave_out`."""
     lines, own, total, after, slope_after = grid.lines, grid.own, 0.0, 0.0, 0.0
@@ -188,7 +188,7 @@ def _direct_cost(k: int, grid: Grid) -> float:
     return total
 
 
-@rare
+@apart
 def _cost_of_excess(row: Numbers, grid: Grid) -> float:
     """E[Y + (M - reward - Y)_+ ; Y > 0] of an arm. Every other point of the reward's table is enough."""
     lines, last = grid.lines, grid.lines.shape[1] - 1

@@ -18,7 +18,7 @@ from numba.core import imputils
 from numba.extending import intrinsic
 
 from safebandit.core.arms import ARM, CELL, COURSE, OWN, QUANTITY, Counts, State
-from safebandit.core.dispatch import compiled, compiled_here, is_ours, rare
+from safebandit.core.dispatch import apart, compiled, compiled_here, is_ours
 from safebandit.core.policies.interface import begin, decide, learned, learned_pair, looked
 from safebandit.core.streams import STATE
 
@@ -29,6 +29,7 @@ BEGIN, DECIDE, LEARNED, LEARNED_PAIR, LOOKED = 0, 1, 2, 3, 4
 _numba: Any = numba
 types, _record, _borrowed = _numba.types, _numba.from_dtype, cast(Any, imputils.impl_ret_borrowed)
 _WHOLE, _REAL, _FLAG = types.int64, types.float64, types.boolean
+# In the order of the fields of `State`.
 _STATE: Any = types.NamedTuple(
     [
         _record(ARM), _WHOLE, _record(QUANTITY), _WHOLE, _WHOLE, _record(OWN), _record(COURSE), _record(STATE),
@@ -55,7 +56,7 @@ def _type_value_at(typing_context: Any, address: Any) -> Any:
 _value_at: Any = intrinsic(_type_value_at)
 
 
-@rare
+@apart
 def _answer(address: Any, state: State, question: int, k: int, j: int, bit: int, value: float) -> tuple[int, bool]:
     """Everything that a policy may be asked; what is not asked for is 0."""
     policy = _value_at(address)

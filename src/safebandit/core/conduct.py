@@ -14,7 +14,7 @@ from safebandit.core.arms import CHANCE, PERMISSIBLE, REWARD, Counts, Records, S
 from safebandit.core.chances import chance_safe, known_risks
 from safebandit.core.dispatch import inlined, piece
 from safebandit.core.policies.interface import DONE, HOLD, WAIT, decide, looked
-from safebandit.core.streams import uniform
+from safebandit.core.streams import go_back, place_of, uniform
 
 # Why an arm may not be given now: nothing speaks against it, too many of its units are pending, it is more steps up
 # than are allowed, it was dropped for good, an arm below it is not safe enough to climb above, or the unit that asks
@@ -43,7 +43,7 @@ CONDUCT = np.dtype(
     ]
 )
 # One record of type CONDUCT.
-Rules: TypeAlias = Any
+ConductRecord: TypeAlias = Any
 
 
 class Conduct(NamedTuple):
@@ -55,7 +55,8 @@ class Conduct(NamedTuple):
     that was given, and an arm is given first when `known_below` risks are known of the one below. With `upwards` an
     arm that is not permissible excludes those above it. The data are looked at when so many units are settled as
     `looks` has, in order. `pending_cap` is how many units of an arm may wait for a risk before any is known.
-    With `climb` above 0 an arm is given only if every arm below it that was given is safe with at least that chance.
+    With `climb` above 0 an arm is given only if every arm below it of which an outcome of every risk is known is safe
+    with at least that chance, from a flat prior.
     `rewarded` says whether a unit has a reward at all; `lost_is_harm` whether a risk that is never heard of counts as
     harm. `control` is the arm that every unit is given while the trial is routed to it (-1: there is none).
     """
@@ -99,7 +100,7 @@ def plain_conduct(pending_cap: int = 1, control: int = -1) -> Conduct:
 
 
 @inlined
-def bar(conduct: Rules, state: State, k: int, top: int) -> int:
+def bar(conduct: ConductRecord, state: State, k: int, top: int) -> int:
     """What speaks against giving arm k now, where `top` is the highest that may be climbed to: FREE, PENDING, ..."""
     if at(state.arms, k).dropped:
         return DROPPED
@@ -117,14 +118,14 @@ def bar(conduct: Rules, state: State, k: int, top: int) -> int:
 
 
 @inlined
-def _within_steps(conduct: Rules, state: State, k: int) -> bool:
+def _within_steps(conduct: ConductRecord, state: State, k: int) -> bool:
     """Whether an arm that was never given is no more levels up than allowed, and enough is known of the one below."""
     first = max(conduct.first, 0)
-    highest = first - conduct.steps
+    reached = first - conduct.steps
     for i in range(state.size):
         if at(state.arms, i).asked > 0:
-            highest = i
-    enough = k <= highest + conduct.steps
+            reached = i
+    enough = k <= reached + conduct.steps
     if k > first:
         for j in range(1, 1 + state.risks):
             enough = enough and quantity(state, k - 1, j).plays >= conduct.known_below
@@ -132,7 +133,7 @@ def _within_steps(conduct: Rules, state: State, k: int) -> bool:
 
 
 @inlined
-def highest(conduct: Rules, state: State) -> int:
+def highest(conduct: ConductRecord, state: State) -> int:
     """The highest arm that may be climbed to: the first that is not safe enough, from a flat prior, or the last."""
     if conduct.climb > 0.0:
         for k in range(state.size):
@@ -142,7 +143,7 @@ def highest(conduct: Rules, state: State) -> int:
 
 
 @inlined
-def mark_available(conduct: Rules, state: State) -> None:
+def mark_available(conduct: ConductRecord, state: State) -> None:
     """Note of every arm whether it may be given now."""
     state.course.upwards = conduct.upwards
     top = highest(conduct, state)
@@ -151,7 +152,7 @@ def mark_available(conduct: Rules, state: State) -> None:
 
 
 @piece
-def next_arm(policy: Any, conduct: Rules, state: State, t: int) -> tuple[int, bool]:
+def next_arm(policy: Any, conduct: ConductRecord, state: State, t: int) -> tuple[int, bool]:
     """The arm for round t, or HOLD, WAIT or DONE, and whether no arm was permissible; only random numbers change."""
     course = state.course
     mark_available(conduct, state)
@@ -174,9 +175,9 @@ def _routed(policy: Any, control: int, state: State, t: int) -> tuple[int, bool]
     random numbers stay where they are: nothing is drawn for.
     """
     stream = state.stream
-    before = (stream.a, stream.b, stream.c, stream.counter)
+    before = place_of(stream)
     k, _ = decide(policy, state, t)
-    stream.a, stream.b, stream.c, stream.counter = before
+    go_back(stream, before)
     for i in range(state.size):
         write(state, i, CHANCE, 1.0 if i == control else 0.0)
     arm = at(state.arms, control)
@@ -214,7 +215,7 @@ def _least_given(state: State) -> int:
 
 
 @inlined
-def give(conduct: Rules, state: State, k: int, t: int) -> int:
+def give(conduct: ConductRecord, state: State, k: int, t: int) -> int:
     """Count the unit of round t, which is given arm k and of which all is pending; the number of its play, from 0."""
     arm, course = at(state.arms, k), state.course
     play = arm.asked
@@ -231,7 +232,7 @@ def give(conduct: Rules, state: State, k: int, t: int) -> int:
 
 
 @piece
-def settle(policy: Any, conduct: Rules, state: State) -> bool:
+def settle(policy: Any, conduct: ConductRecord, state: State) -> bool:
     """Count a unit of which nothing is waited for any more; whether it is time to look at the data."""
     course = state.course
     course.settled += 1

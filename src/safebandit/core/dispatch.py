@@ -7,6 +7,21 @@ class written in a notebook runs at compiled speed.
 
 Written by hand because `functools.singledispatch` cannot be seen by Numba, and functions passed as
 arguments are never found again in Numba's disk cache.
+
+Eight decorators say how a function is compiled. They differ because code that is kept cannot see edits of a user's
+class, because an entry for Python doubles the time to compile, and because a long part should not be copied into each
+caller:
+
+    compiled       Python calls it; kept on disk; for numbers and our own types alone
+    compiled_here  Python calls it; compiled in each process, for types from outside
+    inlined        a small part of its compiled callers; where Python calls it, it is compiled apart
+    shared         compiled once, and kept on disk for all its compiled callers
+    piece          a part that takes a policy or an index, perhaps a user's; Python cannot call it
+    apart          a piece that is called, not copied into its callers: it is long, or seldom needed
+    both           plain to Python, a part to compiled code
+    substituted    written into its callers before they are typed, so that it may give back a bare record
+
+Behind them: where compiled code is kept, and the one door to the compiler.
 """
 
 from __future__ import annotations
@@ -261,8 +276,8 @@ def piece(function: F) -> F:
     return _njit(**WITHIN)(function)
 
 
-def rare(function: F) -> F:
-    """Compile a piece of a policy that is seldom needed, and so called: a copy in every caller would be for nothing."""
+def apart(function: F) -> F:
+    """Compile a piece that its compiled callers call: it is long, or seldom needed, so that copies would be waste."""
     return _njit(**{**WITHIN, "forceinline": False})(function)
 
 

@@ -1,4 +1,7 @@
-"""The compiled loops: many trials of one policy on one law, and the single steps that a live trial takes."""
+"""The compiled loops: many trials of one policy on one law, and the single steps that a live trial takes.
+
+Trials of designs, with arrivals and delays, are in `trials`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from safebandit.core.arms import (
     new_memory,
     quantity,
 )
-from safebandit.core.conduct import Rules, bar, highest, mark_available, next_arm, settle
+from safebandit.core.conduct import ConductRecord, bar, highest, mark_available, next_arm, settle
 from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
@@ -167,7 +170,7 @@ def learn_news(policy: Any, state: State, k: int, play: int, news: Cells, known:
 @piece
 def hear(
     policy: Any,
-    conduct: Rules,
+    conduct: ConductRecord,
     state: State,
     k: int,
     play: int,

@@ -42,7 +42,7 @@ def room_to_tell(risks: int) -> Told:
 
 
 def _any_live() -> Any:
-    """The type of every live trial: where arrays may lie apart in one and not in another, they may."""
+    """The type of every live trial. Its sizes are above 1, so that no array lies side by side: such a type fits all."""
     memory = new_memory(np.zeros((1, 2), np.uint64), np.zeros(1, STATE), (0.5,), Sizes(2, 2, 2))
     return _numba.typeof(Live(Called(0, 0, False, False), plain_conduct().packed(), memory, room_to_tell(1)))
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import Numbers, State, quantity
-from safebandit.core.dispatch import compiled, inlined, rare
+from safebandit.core.dispatch import apart, compiled, inlined
 from safebandit.errors import PolicyError
 
 # Of so many half-spaces every corner and edge is looked at, where a point lies outside of several at once.
@@ -116,7 +116,7 @@ def signed_distance(safe_set: SafeSet, point: Numbers) -> float:
     return -_distance_from_outside(safe_set, point) if inside < 0.0 else inside
 
 
-@rare
+@apart
 def _distance_from_outside(safe_set: SafeSet, point: Numbers) -> float:
     """The distance of a point to the set: the least to a face of it, over all faces.
 
@@ -140,7 +140,7 @@ def _distance_from_outside(safe_set: SafeSet, point: Numbers) -> float:
     return nearest
 
 
-@rare
+@apart
 def _foot(safe_set: SafeSet, point: Numbers, chosen: Any, foot: Numbers) -> float:
     """Write the nearest point on some planes, and give its distance: infinite where the planes are not independent."""
     rows, size, planes = safe_set.rows, point.shape[0], chosen.shape[0]
@@ -168,7 +168,7 @@ def _foot(safe_set: SafeSet, point: Numbers, chosen: Any, foot: Numbers) -> floa
     return math.sqrt(squares)
 
 
-@rare
+@apart
 def _solve(system: Numbers) -> bool:
     """Solve a positive definite system in place: the answer is its last column. False where it is singular."""
     size = system.shape[0]

@@ -162,6 +162,18 @@ def word(stream: Stream) -> np.uint64:
 
 
 @inlined
+def place_of(stream: Stream) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Where a stream stands, to `go_back` there."""
+    return stream.a, stream.b, stream.c, stream.counter
+
+
+@inlined
+def go_back(stream: Stream, place: tuple[np.uint64, np.uint64, np.uint64, np.uint64]) -> None:
+    """Let a stream give again what it gave since it stood at a place."""
+    stream.a, stream.b, stream.c, stream.counter = place
+
+
+@inlined
 def uniform(stream: Stream) -> float:
     """A uniform number in [0, 1), a multiple of 2^-53."""
     return np.int64(word(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

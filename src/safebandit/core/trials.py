@@ -20,7 +20,7 @@ from typing import Any
 
 from safebandit.core.arms import PERMISSIBLE, REWARD, Counts, Memory, Records, State, at, write, written
 from safebandit.core.book import Book, Chance, Desk, desk_of, outcome_of
-from safebandit.core.conduct import Rules, give, next_arm
+from safebandit.core.conduct import ConductRecord, give, next_arm
 from safebandit.core.delays import draw_delay
 from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece
 from safebandit.core.due import GIVE_UP, KINDS, TELL_BOTH, TELL_REWARD, TELL_RISKS, put_due, take_due
@@ -35,7 +35,7 @@ HARM = 1.0
 
 # Why a trial pauses or ends: it goes on, it is time to look, or it has ended because the last unit is settled, because
 # no arm may be given any more, or because the policy's question is answered. Rules of stopping come behind these.
-GO, LOOK, MOST_UNITS, NO_ARM, POLICY_DONE = -2, -1, 0, 1, 2
+GO, LOOK, MOST_UNITS, NO_ARM_LEFT, POLICY_DONE = -2, -1, 0, 1, 2
 
 
 def _advance(
@@ -55,8 +55,9 @@ def _advance(
 
     A trial that has not begun does. With `closing` no arm is given any more, and what is still due is heard. Behind one
     another, `deciders` has the memories by which the strata of each trial are decided; where they are decided together,
-    it is the `memory` itself.
+    it is the `memory` itself. Each turn of the inner loop is one thing that happens, in the order of its branches.
     """
+    # How many memories decide in each trial.
     count = deciders.arms.shape[0] // memory.arms.shape[0]
     for n in range(rows.shape[0]):
         state, desk, answer = state_of(memory, rows[n], False), desk_of(book, chance, rows[n]), GO
@@ -84,7 +85,7 @@ def _advance(
             elif clock.due > 0:
                 clock.now = desk.due.time
             else:
-                answer = MOST_UNITS if state.course.given == rules.units else NO_ARM
+                answer = MOST_UNITS if state.course.given == rules.units else NO_ARM_LEFT
         answers[n] = answer
 
 
@@ -144,7 +145,7 @@ def _arrive(timing: Timing, desk: Desk) -> None:
 @piece
 def _serve(
     policy: Any,
-    conduct: Rules,
+    conduct: ConductRecord,
     law: Any,
     timing: Timing,
     state: State,
@@ -169,7 +170,7 @@ def _serve(
             clock.held_after = course.given
         at(desk.strata, _decider_of(desk, number)).held = 1
         clock.held += 1
-        return NO_ARM if alone and course.settled == course.given else GO
+        return NO_ARM_LEFT if alone and course.settled == course.given else GO
     values, stream = outcome_of(desk, state, number), at(desk.streams, k)
     unit.arm, unit.given_at, unit.given_event = k, clock.now, clock.events
     clock.events += 1
@@ -195,7 +196,7 @@ def _serve(
 
 
 @inlined
-def _expect(conduct: Rules, timing: Timing, desk: Desk, unit: Any, number: int) -> None:
+def _expect(conduct: ConductRecord, timing: Timing, desk: Desk, unit: Any, number: int) -> None:
     """Put down what will be heard of a unit, and when."""
     now = desk.clock.now
     reward = unit.reward_heard and conduct.rewarded
@@ -211,7 +212,9 @@ def _expect(conduct: Rules, timing: Timing, desk: Desk, unit: Any, number: int) 
 
 
 @piece
-def _hear(policy: Any, conduct: Rules, state: State, decider: State, desk: Desk, event: int, count: int) -> bool:
+def _hear(
+    policy: Any, conduct: ConductRecord, state: State, decider: State, desk: Desk, event: int, count: int
+) -> bool:
     """Count what was due; what is never heard of a unit is then given up. Give back whether it is time to look. `count`
     is the number of deciders.
     """

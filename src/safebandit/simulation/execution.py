@@ -60,7 +60,10 @@ def part_of(progress: Progress | None, done: int, total: int, what: str = "") ->
 
 
 class Job(NamedTuple):
-    """All that the trials of one policy share; it can be sent to another process."""
+    """All that the trials of one policy share; it can be sent to another process.
+
+    `stop` is one array for all jobs of a run: set in one, it stops all in this process.
+    """
 
     label: str
     policy: Any

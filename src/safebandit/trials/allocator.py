@@ -1,4 +1,8 @@
-"""The arms of a live trial: what has been seen of them, which one comes next, and with what chances."""
+"""The arms of a live trial: what has been seen of them, which one comes next, and with what chances.
+
+`decide` moves the random numbers on. `consider` decides without a trace, `judge` asks the policy whatever the conduct
+would do, `judged` puts that beside a decision that the conduct made, and `chances` says how likely each arm was.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,7 @@ class Allocator:
         self.risks = risks
         self.seed = seed
         self.conduct = plain_conduct() if conduct is None else conduct
-        self._rules = self.conduct.packed()
+        self._packed = self.conduct.packed()
         self.policy = prepare(policy, Setup(self.arms, limits, "hold", units=units, features=features))
         self._called = called(self.policy)
         self._kernels = kernels_for(self._called)
@@ -83,8 +87,9 @@ class Allocator:
         streams = trial_streams(seed, 0, max(chosen) + 1)
         self.columns: tuple[str, ...] = getattr(self.policy, "columns", ())
         self.memory = memory_for(self.policy, streams.keys[None, chosen], streams.policy, limits, features)
-        # What the policy wrote into the table of its last decision, and that read; how many of its columns are as they
-        # were until it writes them; and what spoke against the arms then.
+        # The table that a decision writes, and the last one read from it; of its columns those that are cleared before
+        # each decision (the others stay true until an outcome comes, see `keeps_table`); and of every arm whether
+        # nothing spoke against it then.
         self._table = self.memory.table["value"]
         self._saw = self._read_table(self._table.tobytes())
         self._rewritten = self._table[:, : RISKS if getattr(self.policy, "keeps_table", False) else None]
@@ -99,7 +104,7 @@ class Allocator:
         # Where compiled code finds all of this, and room for what is told of one unit.
         self._one_told = room_to_tell(len(limits))
         self._news, self._known = self._one_told.news["value"][0], self._one_told.known["value"][0]
-        self._place = place(Live(self._called, self._rules, self.memory, self._one_told))
+        self._place = place(Live(self._called, self._packed, self.memory, self._one_told))
         self._address = self._place.ctypes.data
         # Rules are measured by it, and after a recount perhaps before any decision, which notes it too.
         self.memory.courses["upwards"] = self.conduct.upwards
@@ -131,7 +136,7 @@ class Allocator:
         """The decision of round t and all numbers behind it; the trial's random numbers move on."""
         self._meet(context)
         self._rewritten.fill(np.nan)
-        rules = self._rules if conduct is None else conduct.packed()
+        rules = self._packed if conduct is None else conduct.packed()
         k, none = self._ask(rules, t, 1, self._answers)
         saw = self._table.tobytes()
         if saw != self._saw.saw:
@@ -166,7 +171,7 @@ class Allocator:
         room, they are as before.
         """
         own = self.memory.numbers.copy() if self._has_numbers else None
-        if draws == 1 and rules is self._rules:
+        if draws == 1 and rules is self._packed:
             answer = decide_at(self._address, t)
             counts[answer[0]] += 1
         else:
@@ -231,7 +236,7 @@ class Allocator:
         before, counts = self.memory.streams.copy(), np.zeros(ANSWERS + len(self.arms), np.int64)
         saw = self._table
         self._rewritten.fill(np.nan)
-        _, none = self._ask(self._rules, t, 1, counts)
+        _, none = self._ask(self._packed, t, 1, counts)
         if self.memory.streams.tobytes() != before.tobytes():
             if not none and tells and not np.isnan(saw[:, PERMISSIBLE]).all():
                 self.memory.streams[:] = before
@@ -243,7 +248,7 @@ class Allocator:
                 return Chances(law.arms, law.held, 0, law.error)
             counts[:] = 0
             self.memory.streams[:] = trial_streams(self.seed, number, 1).policy
-            self._ask(self._rules, t, CHANCE_DRAWS, counts)
+            self._ask(self._packed, t, CHANCE_DRAWS, counts)
             self.memory.streams[:] = before
         total = int(counts.sum())
         shares = (counts / total).tolist()
@@ -292,7 +297,7 @@ class Allocator:
         # Contexts are kept whatever the policy; one that does not go by them has no room for them.
         known = told if self.context_size else told._replace(contexts=no_contexts(len(told.arms)))
         if len(told.arms):
-            self._kernels.learn(self._called, self._rules, self.memory, known)
+            self._kernels.learn(self._called, self._packed, self.memory, known)
 
     @property
     def course(self) -> dict[str, int]:
@@ -312,12 +317,8 @@ class Allocator:
     def bars(self) -> list[int]:
         """What speaks against giving each arm now, as `core/conduct.py` says."""
         out = np.zeros(len(self.arms), np.int64)
-        write_bars(self._rules, self.memory, out)
+        write_bars(self._packed, self.memory, out)
         return list(map(int, out.tolist()))
-
-    def available(self, k: int) -> bool:
-        """Whether nothing speaks against giving arm k now, such as too many of its units that wait for their risk."""
-        return self.bars()[k] == FREE
 
     def may_give(self, k: int) -> bool:
         """Whether arm k can be what a decision gives now: a cohort that has begun goes on, whatever is pending."""

@@ -90,7 +90,9 @@ def _steps(design: Design) -> str:
     parts = [
         f"at most {design.steps} above the highest that was given" if design.steps else "",
         f"after {design.known_below} known outcomes of the arm below" if design.known_below else "",
-        f"and if the arms below are safe with a chance of {design.climb:g} each" if design.climb else "",
+        f"and if the arms below of which outcomes are known are safe with a chance of {design.climb:g} each"
+        if design.climb
+        else "",
         "an arm that is not permissible excludes those above it" if design.upwards else "",
     ]
     return "; ".join(filter(None, parts))

@@ -32,6 +32,13 @@ from safebandit.trials.texts import check_text
 from safebandit.trials.units import Unit
 from safebandit.version import __version__
 
+# No arm is given any more, ever.
+ENDED = ("stopped", "closed")
+# What a request to route units writes.
+ROUTES = {"route": "routed", "unroute": "unrouted"}
+# What a request for another status writes, and the status then.
+STATUS_CHANGES = {"pause": ("paused", "paused"), "resume": ("resumed", "open"), "close": ("closed", "closed")}
+
 
 def create(settings: Settings) -> Draft:
     """The first event of a trial."""
@@ -252,13 +259,6 @@ def unseal(state: TrialState, what: str, reason: str) -> Draft:
     if state.status == "closed" or what in state.unsealed:
         raise ConflictError(f'nothing of the {what} of trial "{state.name}" is concealed any more')
     return Draft("unsealed", {"what": what, "reason": check_text("reason", reason)})
-
-
-# No arm is given any more, ever.
-ENDED = ("stopped", "closed")
-# What a request for another status writes, and the status then.
-ROUTES = {"route": "routed", "unroute": "unrouted"}
-STATUS_CHANGES = {"pause": ("paused", "paused"), "resume": ("resumed", "open"), "close": ("closed", "closed")}
 
 
 def set_status(state: TrialState, change: str, reason: str) -> Draft | None:

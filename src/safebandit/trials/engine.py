@@ -97,7 +97,9 @@ class Engine:
         return self.append(drafts.void(self.state, self._unit(id), reason), actor)
 
     def amend(self, *, reason: str, actor: str, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap, ids or the control from now on."""
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, control, control_floor,
+        second_person or fields of the `design`, from now on.
+        """
         return self.append(drafts.amend(self.state, reason, changes), actor)
 
     def propose(self, request: str, *, person: str, hours: float = HOURS, actor: str, **said: Any) -> Receipt:

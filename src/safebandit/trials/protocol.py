@@ -141,7 +141,10 @@ def _allocation(design: Design) -> Iterator[str]:
             f"before {design.known_below} outcomes are known of the one below it."
         )
     if design.climb:
-        yield f"No unit gets an arm above one whose chance to be safe, from a flat prior, is below {design.climb:g}."
+        yield (
+            "No unit gets an arm above one whose chance to be safe, from a flat prior, is below "
+            f"{design.climb:g} once its outcomes are known."
+        )
     if design.upwards:
         yield "An arm that is not permissible excludes those above it."
     yield _policy_words(design)

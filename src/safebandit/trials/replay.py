@@ -1,4 +1,13 @@
-"""A trial done again from its log: every hash, whether each event was allowed, and every decision made again."""
+"""A trial done again from its log: every hash, whether each event was allowed, and every decision made again.
+
+An event is gone over in one of three ways. `read` makes the request again that it was written for, and compares: a
+decision letter by letter, and part by part where that fails. `take` does what it says, at its word, while another
+process reads it (`record/two_parts`). `pass_over` looks at its hash alone, where a checkpoint stands for it.
+
+It is long because logs of every released version must hold: version 0.1.0 did not say how many random numbers it took
+(`certain`, `taken_up`), ids had no one spelling, other formulas may have decided (`formulas_in_force`), and some events
+are written by the software because of the one before (`_due`).
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from safebandit.trials.settings import Settings
 from safebandit.trials.store import Store
 from safebandit.trials.units import Unit
 
-# Kept in the row of a trial only where there is something to keep; those of the holds, and others.
+# Kept in the row of a trial only where there is something to keep; `Holds` has fields of its own.
 _SELDOM = (
     "voided", "aliases", "cohort_from", "dropped", "stop", "routed", "paused_by", "asked_in", "rounds", "cohorts",
     "masked", "proposals", "unsealed",

@@ -277,8 +277,8 @@ class Trial:
         return self._engine.ready().void(id, reason=reason, actor=self.actor)
 
     def amend(self, *, reason: str, **changes: Any) -> Receipt:
-        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, control, control_floor, or
-        fields of the `design`.
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, control, control_floor,
+        second_person or fields of the `design`, from now on.
         """
         return self._engine.ready().amend(reason=reason, actor=self.actor, **changes)
 

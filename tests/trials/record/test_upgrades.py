@@ -3,7 +3,8 @@
 The files hold what the code of each version wrote: two trials with a correction, a unit that was given up and an
 amendment, one that is closed, and two keys; since 0.6.0 one of a project, with strata, eligible arms and an amendment
 that two people made, a person and an alert; since 0.7.0 many corrections and voids at once, and a trial after whose end
-two people corrected, voided and gave up units; since 0.8.0 one whose chances were estimated from draws.
+two people corrected, voided and gave up units; since 0.8.0 one whose chances were estimated from draws, and which
+went on in 0.9.0 with chances that were integrated.
 """
 
 import gzip
@@ -35,6 +36,7 @@ VERSIONS = {
     "0.6.0": "0008",
     "0.7.0": "0009",
     "0.8.0": "0009",
+    "0.9.0": "0009",
 }
 
 

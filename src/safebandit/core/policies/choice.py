@@ -6,14 +6,20 @@ import math
 from typing import Any
 
 from safebandit.core.arms import CHANCE, PERMISSIBLE, RISKS, Seen, State, at, quantity, write, written
-from safebandit.core.dispatch import inlined, piece, rare
+from safebandit.core.dispatch import apart, inlined, piece
 from safebandit.core.indices.interface import lower, permits, width
 from safebandit.core.policies.interface import HOLD, WAIT
-from safebandit.core.streams import Stream, uniform, wins_tie
+from safebandit.core.streams import Stream, go_back, place_of, uniform, wins_tie
 
 # How `when_none` is written for compiled code; an arm stands for itself, from 0, and any other number for "hold".
 LEAST_RISKY = -1
 HOLD_RULE = -2
+
+
+@inlined
+def may_be_given(state: State, k: int) -> bool:
+    """Whether arm k is permissible, as the table of the decision has it, and available."""
+    return written(state, k, PERMISSIBLE) == 1.0 and at(state.arms, k).available != 0
 
 
 @inlined
@@ -116,10 +122,10 @@ def passes_gates(index: Any, state: State, k: int, t: int, lasting: bool, noting
         risk = quantity(state, k, j)
         clock = asked_round(index, risk, t, state.risks, lasting)
         if noting:
-            before = (stream.a, stream.b, stream.c, stream.counter)
+            before = place_of(stream)
             write(state, k, RISKS + j - 1, lower(index, risk, clock, risk.limit, stream))
             # What was drawn for the table is drawn again for the gate, and is the same.
-            stream.a, stream.b, stream.c, stream.counter = before
+            go_back(stream, before)
         if not permits(index, risk, clock, risk.limit, stream):
             every = False
     return every
@@ -150,7 +156,7 @@ def given_or_awaited(state: State, k: int) -> int:
     return k if at(state.arms, k).available else WAIT if may_come(state, k) else HOLD
 
 
-@rare
+@apart
 def play_when_none(rule: int, safety: Any, state: State, t: int, lasting: bool) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
     above its limit. With several risks, the excess of an arm is its largest.

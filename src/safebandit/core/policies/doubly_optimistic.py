@@ -35,6 +35,7 @@ from safebandit.core.policies.choice import (
 )
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned, learned_pair
 from safebandit.core.policies.words import Decision, risk_word_of, why_largest
+from safebandit.core.streams import go_back, place_of
 from safebandit.errors import PolicyError
 
 
@@ -136,7 +137,7 @@ def _learned_pair(policy: DoublyOptimistic, state: State, k: int, j: int, reward
 def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
     """Ask every gate, then every index; a first play needs neither, and shows the gates all the same."""
     stream, gates_at = state.stream, t + policy.head_start
-    before = (stream.a, stream.b, stream.c, stream.counter)
+    before = place_of(stream)
     safe_arms, open_arms = 0, 0
     for k in range(state.size):
         safe = is_permissible(policy.safety, state, k, gates_at, policy.lasting)
@@ -158,5 +159,5 @@ def _decide(policy: DoublyOptimistic, state: State, t: int) -> tuple[int, bool]:
             return winner, False
     if policy.when_none == LEAST_RISKY:
         # Risks that were drawn above are drawn again from the same place, and are the same.
-        stream.a, stream.b, stream.c, stream.counter = before
+        go_back(stream, before)
     return play_when_none(policy.when_none, policy.safety, state, gates_at, policy.lasting), True

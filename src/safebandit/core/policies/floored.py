@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safebandit.core.arms import CHANCE, PERMISSIBLE, Sizes, State, at, write, written
+from safebandit.core.arms import CHANCE, Sizes, State, write, written
 from safebandit.core.dispatch import inlined
 from safebandit.core.indices.interface import steady
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import arm_number, plan, prepare
+from safebandit.core.policies.choice import may_be_given
 from safebandit.core.policies.interface import Setup, begin, decide, learned, learned_pair, looked, sizes
 from safebandit.core.policies.words import Decision, forbids, risk_word, why
 from safebandit.core.streams import uniform
@@ -152,4 +153,4 @@ def _decide(policy: Floored, state: State, t: int) -> tuple[int, bool]:
 def _has_floor(policy: Any, state: State, k: int) -> bool:
     if EVERY_ARM != policy.floor_of != k:
         return False
-    return written(state, k, PERMISSIBLE) == 1.0 and at(state.arms, k).available != 0
+    return may_be_given(state, k)

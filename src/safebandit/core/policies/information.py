@@ -15,12 +15,12 @@ import numpy as np
 from safebandit.core.arm_beliefs import note_reward, note_risks, row_size
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, Sizes, State, at, quantity, write, written
 from safebandit.core.beliefs import Beliefs, weigh_rows
-from safebandit.core.dispatch import both, inlined, rare
+from safebandit.core.dispatch import apart, both, inlined
 from safebandit.core.indices.fixed import PosteriorGate
 from safebandit.core.indices.interface import learn, lower, start, width
 from safebandit.core.naming import read_number
 from safebandit.core.policies.checking import check_index, when_none_code
-from safebandit.core.policies.choice import draw_by_chances, may_come, passes_gates, play_when_none
+from safebandit.core.policies.choice import draw_by_chances, may_be_given, may_come, passes_gates, play_when_none
 from safebandit.core.policies.interface import WAIT, Setup, begin, decide, learned
 from safebandit.core.policies.words import Decision, risk_word_of
 from safebandit.errors import PolicyError
@@ -161,7 +161,7 @@ def _decide(policy: InformationDirected, state: State, t: int) -> tuple[int, boo
     return play_when_none(policy.when_none, _gate(policy), state, t, False), True
 
 
-@rare
+@apart
 def _note(policy: Any, state: State, k: int, j: int) -> None:
     """Note what is believed of an arm's reward (j = 0) or of its risks, by outcomes after the Bernoulli reduction."""
     seen, row = quantity(state, k, REWARD), np.empty(row_size(state.risks))
@@ -183,7 +183,7 @@ def _note(policy: Any, state: State, k: int, j: int) -> None:
     write(state, 0, RISKS + state.risks + BEST, math.nan)
 
 
-@rare
+@apart
 def _write_beliefs(state: State) -> None:
     """Write what every arm costs and teaches, and its chance to be the best."""
     believed, own = _weigh(state), RISKS + state.risks
@@ -198,7 +198,7 @@ def _is_known(state: State, k: int) -> bool:
     return _own(state, k, COST) >= 0.0 and _own(state, k, LESSON) >= 0.0
 
 
-@rare
+@apart
 def _weigh(state: State) -> Beliefs:
     """What is believed of every arm."""
     rows = np.empty((state.size, row_size(state.risks)))
@@ -210,6 +210,12 @@ def _weigh(state: State) -> Beliefs:
 
 
 @inlined
+def _clear_chances(state: State) -> None:
+    for k in range(state.size):
+        write(state, k, CHANCE, 0.0)
+
+
+@inlined
 def _write_chances(state: State) -> None:
     """Write the chance of every arm: that of the best mixture, or the mean of those that are equally good.
 
@@ -217,16 +223,15 @@ def _write_chances(state: State) -> None:
     """
     least, ties = math.inf, 0
     for i in range(state.size):
-        for j in range(i, state.size):
-            if not (_may_be_given(state, i) and _may_be_given(state, j)):
+        for j in range(i, state.size if may_be_given(state, i) else i):
+            if not may_be_given(state, j):
                 continue
             share, ratio = _mix(state, i, j)
             if not ratio <= least * (1.0 + TIE):
                 continue
             if ratio < least * (1.0 - TIE):
                 least, ties = ratio, 0
-                for k in range(state.size):
-                    write(state, k, CHANCE, 0.0)
+                _clear_chances(state)
             ties += 1
             write(state, i, CHANCE, written(state, i, CHANCE) + 1.0 - share)
             write(state, j, CHANCE, written(state, j, CHANCE) + share)
@@ -247,11 +252,6 @@ def _mix(state: State, i: int, j: int) -> tuple[float, float]:
     if i != j and not 0.0 < share < 1.0:
         return math.nan, math.nan
     return share, (cost + share * more) ** 2 / (lesson + share * teaches + NO_LESSON)
-
-
-@inlined
-def _may_be_given(state: State, k: int) -> bool:
-    return written(state, k, PERMISSIBLE) == 1.0 and at(state.arms, k).available != 0
 
 
 @inlined

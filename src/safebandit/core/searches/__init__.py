@@ -1,4 +1,8 @@
-"""Faster ways to find the arm that a policy's definition gives, for long simulations; never needed to understand it."""
+"""Faster ways to find the arm that a policy's definition gives, for long simulations; never needed to understand it.
+
+`thompson` sets a `bar`, decides by `rivals` where two arms lead, and settles by draws (`tested`); `lines` and
+`least_cost` draw lines, by what each index answers (`bounds`). All but `mixtures` follow `gates`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 The draw of an arm is that of Beta(R+1, N-R+1). It lies below the bar y with chance P(Bin(N+1, y) > R), which is carried
 from play to play in O(1). Arms that exceed the bar are drawn above it, and only where none does all are drawn below it:
 who wins has the same law as if all were drawn, whatever the bar, as long as it is set before the round's draws.
+(What speaks against an arm, `conduct.bar`, is another thing.)
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
 from safebandit.core.bernoulli import binomial_pmf, binomial_tail, next_tail
-from safebandit.core.dispatch import inlined, piece, rare, substituted
+from safebandit.core.dispatch import apart, inlined, piece, substituted
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS
 from safebandit.core.searches.tested import chance_to_count, chance_to_stand
 from safebandit.core.streams import uniform
@@ -35,8 +36,11 @@ BLOCK = 32
 RARE, SELDOM = -9.0, -5.5
 # It is set anew after so many draws per arm since it was set.
 ENOUGH_DRAWS = 64
+# An arm that exceeds the bar with a higher chance says that the bar is too low.
 SURE = 1.0 - 1e-7
+# Halvings, at most, until a bar is found.
 STEPS = 40
+# With so many ones and so many zeros the normal law is near enough for a bar.
 NORMAL_FROM = 16
 
 
@@ -85,7 +89,8 @@ def arms_above_bar(state: State, work: Any, notes: Any) -> tuple[int, int, float
     `next` leads from one arm to the next, -1 ends.
 
     One uniform number u serves a block of arms: the first to exceed the bar is the one at which the chance that none
-    has done so falls to u. Then another number serves the rest.
+    has done so falls to u. Then another number serves the rest. One function, because it runs in most rounds: a call
+    for each arm would cost as much as the look.
     """
     first, last, count, rest = -1, -1, 0, 1.0
     for begins in range(0, state.size, BLOCK):
@@ -134,14 +139,14 @@ def keep_bar(index: Any, state: State, work: Any, notes: Any, t: int, several: b
     return renewed
 
 
-@rare
+@apart
 def _see_all(index: Any, state: State, work: Any, notes: Any, t: int) -> None:
     for k in range(state.size):
         if at(work, k).above == np.inf:
             at(work, k).above = chance_above(index, at(work, k), quantity(state, k, REWARD), notes.bar, t)
 
 
-@rare
+@apart
 def _set_bar(index: Any, state: State, work: Any, notes: Any, t: int) -> None:
     """Set a bar that seldom lies above all draws: by bisection, which need not be exact."""
     low, high, bar = 0.0, 1.0, 0.5

@@ -1,4 +1,4 @@
-"""What a steady index may answer so that its search is fast; without answers of its own it is computed.
+"""What a steady index may answer so that its search is fast; what it does not answer is found by computing it.
 
 What it makes of the round, whether it exceeds a number, its value from one nearby, and a line over log t above it.
 """

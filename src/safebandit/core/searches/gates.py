@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from safebandit.core.arms import State, at, quantity
-from safebandit.core.dispatch import piece, rare
+from safebandit.core.dispatch import apart, piece
 from safebandit.core.indices.interface import permits
 from safebandit.core.policies.choice import asked_round
 from safebandit.core.searches.interface import NEVER
@@ -38,7 +38,7 @@ def follow_gates(policy: Any, state: State, work: Any, notes: Any, t: int) -> bo
     return False
 
 
-@rare
+@apart
 def _ask_several(policy: Any, state: State, work: Any, notes: Any, t: int) -> None:
     """Ask the gate of the arm played last, and those that may have opened; at first all."""
     notes.ask_at = NEVER
@@ -64,7 +64,7 @@ def _ask(policy: Any, state: State, arm: Any, notes: Any, k: int, t: int) -> Non
         arm.ask_at = _opens_at(policy, state, k, t, notes.looked_until)
 
 
-@rare
+@apart
 def _opens_at(policy: Any, state: State, k: int, t: int, until: int) -> int:
     """The first round after t in which the gate opens, or the one behind `until`."""
     closed, opened = t, until + 1

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
-from safebandit.core.dispatch import inlined, rare
+from safebandit.core.dispatch import apart, inlined
 from safebandit.core.indices.imed import forgiveness, imed_cost, imed_evidence
 from safebandit.core.policies.choice import play_when_none
 from safebandit.core.searches.gates import ARM_FIELDS, TRIAL_FIELDS, follow_gates
@@ -155,7 +155,7 @@ def _highest(state: State, work: Any, m: float, x: float, but: int, later: float
     return ahead
 
 
-@rare
+@apart
 def _draw_line(state: State, work: Any, k: int, m: float, forgiven: float) -> None:
     """Draw the line of an arm anew: the tangent of its cost, with the sign changed, at the largest mean."""
     seen, slope = quantity(state, k, REWARD), 0.0
@@ -167,7 +167,7 @@ def _draw_line(state: State, work: Any, k: int, m: float, forgiven: float) -> No
         keep_line(work, state.size, k, -imed_cost(seen, m, forgiven) - slope * m, slope)
 
 
-@rare
+@apart
 def _compare(state: State, work: Any, m: float, forgiven: float, later: float, floor: float) -> int:
     """The open arm of least cost, ties at random, among those whose lines reach `floor`, as that of the least does."""
     before, same, winner, latest, top, ties = 0, np.nan, -1, -1, -np.inf, 0
@@ -207,7 +207,7 @@ def _follow_largest_mean(state: State, work: Any, notes: Any, last: int) -> None
             _find_largest_mean(state, work, notes)
 
 
-@rare
+@apart
 def _find_largest_mean(state: State, work: Any, notes: Any) -> None:
     """Find the largest mean of an open arm; 0 where nothing is known of any."""
     notes.largest, notes.second, notes.top = 0.0, 0.0, -1

@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from safebandit.core.arms import REWARD, Seen, State, at, cells_after, quantity
-from safebandit.core.dispatch import inlined, piece, rare
+from safebandit.core.dispatch import apart, inlined, piece
 from safebandit.core.indices.interface import upper, width
 from safebandit.core.policies.choice import play_when_none
 from safebandit.core.searches.bounds import clock, exceeds, line, near
@@ -220,7 +220,7 @@ def _highest(index: Any, state: State, work: Any, notes: Any, t: int, x: float, 
     return ahead
 
 
-@rare
+@apart
 def _draw_line(index: Any, state: State, work: Any, notes: Any, k: int, t: int) -> float:
     """Draw the line of an arm anew, and give its index in round t, which the line may not touch."""
     arm, seen = at(work, k), quantity(state, k, REWARD)
@@ -242,7 +242,7 @@ def saw_the_same(one: Seen, other: Seen) -> bool:
     return one.plays == other.plays and one.total == other.total and one.own[0] == other.own[0]
 
 
-@rare
+@apart
 def _compare(index: Any, state: State, work: Any, notes: Any, t: int, x: float, floor: float) -> int:
     """The arm of the largest index, ties at random, among open arms whose lines reach `floor`, as the largest does."""
     before, same, winner, latest, top, ties = 0, np.nan, -1, -1, -np.inf, 0

@@ -26,7 +26,7 @@ from typing import Any
 
 from safebandit.core.arms import REWARD, State, at, quantity
 from safebandit.core.bernoulli import TINY, chance_larger
-from safebandit.core.dispatch import inlined, piece, rare
+from safebandit.core.dispatch import apart, inlined, piece
 from safebandit.core.searches.tested import chance_to_count, draw_below, in_doubt_at, needs_no_test, settle
 from safebandit.core.streams import uniform
 
@@ -45,7 +45,7 @@ SOON = 64
 REFRESH_EVERY = 65_536
 
 
-@rare
+@apart
 def note_rivals(state: State, work: Any, notes: Any, one: int, rest: float) -> None:
     """Note the first two arms of a chain as rivals, if they would decide most rounds; `rest` is that of the others."""
     other = at(work, one).next
@@ -96,7 +96,7 @@ def _are_rivals(state: State, work: Any, notes: Any) -> bool:
     return notes.rivals != 0
 
 
-@rare
+@apart
 def _see_others(state: State, work: Any, notes: Any) -> None:
     """Find the chance that no arm but the rivals exceeds the bar, and whether they still are."""
     rest = 1.0
@@ -108,7 +108,7 @@ def _see_others(state: State, work: Any, notes: Any) -> None:
     notes.rest = rest
 
 
-@rare
+@apart
 def _settled(
     index: Any, state: State, work: Any, notes: Any, t: int, x: int, y: int, none: float, smaller: float, u: float
 ) -> int:
@@ -187,7 +187,7 @@ def _step(notes: Any, j: int, n: float) -> None:
     laws[j] = grown + 1.0
 
 
-@rare
+@apart
 def _catch_up(notes: Any, a: float, b: float, c: float, d: float) -> None:
     """Carry the chance over several plays, or compute it afresh."""
     laws, now = notes.laws, a + b + c + d

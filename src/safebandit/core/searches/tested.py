@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from safebandit.core.arms import REWARD, Seen, State, at, quantity
-from safebandit.core.dispatch import generic, inlined, piece, rare
+from safebandit.core.dispatch import apart, generic, inlined, piece
 from safebandit.core.indices.joint_sampling import CHANCE, JointDirichlet, JointThompson, draw_stands, in_doubt
 from safebandit.core.streams import beta_above, beta_below, uniform
 
@@ -66,21 +66,21 @@ def needs_no_test(index: Any, seen: Seen, bar: float, t: int) -> bool:
     return chance >= 1.0 or (lasting and seen.mean <= bar)
 
 
-@rare
+@apart
 def draw_above(state: State, k: int, bar: float) -> float:
     """A posterior draw of arm k, given that it exceeds the bar."""
     seen = quantity(state, k, REWARD)
     return beta_above(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
 
 
-@rare
+@apart
 def draw_below(state: State, k: int, bar: float) -> float:
     """A posterior draw of arm k, given that it does not exceed the bar."""
     seen = quantity(state, k, REWARD)
     return beta_below(state.stream, seen.ones + 1.0, seen.plays - seen.ones + 1.0, bar)
 
 
-@rare
+@apart
 def settle(index: Any, state: State, work: Any, notes: Any, t: int, first: int) -> int:
     """The arm of the largest draw once tested, given a chain of the arms that exceed the bar and count (-1: none)."""
     bar, k = notes.bar, first
@@ -102,7 +102,7 @@ def _draw_one(index: Any, state: State, arm: Any, t: int, k: int, bar: float) ->
     arm.draw, arm.stands = draw_above(state, k, bar), needs_no_test(index, seen, bar, t)
 
 
-@rare
+@apart
 def _draw_rest(index: Any, state: State, work: Any, t: int, first: int, bar: float) -> int:
     """Draw all other open arms, and chain all of them together; the first is returned."""
     drawn, start, last = first, -1, -1
@@ -135,7 +135,7 @@ def _draw_other(index: Any, state: State, arm: Any, t: int, k: int, bar: float) 
         arm.draw, arm.stands = draw_below(state, k, bar), not in_doubt_at(index, seen, t)
 
 
-@rare
+@apart
 def _largest_tested(index: Any, state: State, work: Any, t: int, first: int, bar: float) -> int:
     """The arm of a chain of the largest draw once tested, ties at random; -1 if it is not above the bar.
 

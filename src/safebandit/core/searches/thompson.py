@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import REWARD, State, at, quantity
-from safebandit.core.dispatch import piece, rare
+from safebandit.core.dispatch import apart, piece
 from safebandit.core.policies.choice import play_when_none
 from safebandit.core.searches.bar import (
     BAR_ARM_FIELDS,
@@ -57,7 +57,7 @@ def find_by_bar(search: ByBar, policy: Any, state: State, work: Any, notes: Any,
     return winner, True
 
 
-@rare
+@apart
 def _forget_changed(state: State, work: Any) -> None:
     """Of arms that learnt, or whose gates did, the chance to exceed the bar is not known."""
     for k in range(state.size):

@@ -1,7 +1,7 @@
 """Rules that ask what speaks against each arm: stop where it speaks against all that are left, or drop one arm.
 
 `against(rule, state, k)` is a compiled formula: how much speaks against arm k, from its own outcomes alone; a chance,
-or an e-value.
+or an e-value. (It is passed only among parts, which are not kept on disk by themselves.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def least_against(against: Any, rule: Any, state: State, highest: float, upwards
 
 @piece
 def write_against(against: Any, rule: Any, state: State, arm: int, upwards: bool, found: Numbers) -> None:
-    """Write what speaks against every arm that is left, or against one alone."""
+    """Write what speaks against every arm that is left, or against one alone; with `upwards`, those above it, too."""
     below = 0.0
     for k in range(state.size):
         here = against(rule, state, k) if arm < 0 or k == arm else 0.0

@@ -44,7 +44,7 @@ class Seat(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The connections that a worker has to take in those that it would if homes did not leave theirs to others."""
+        """How many times its even share of connections a worker that is no home takes: homes leave theirs to others."""
         return self.of / max(1, self.of - self.homes)
 
     @property
@@ -90,7 +90,7 @@ class Homes:
         self._tasks = [self._loop.create_task(self._keep_way(number)) for number in self._seat.other_homes]
 
     async def write(self, work: Work, units: Sequence[str | int]) -> Any:
-        """Have it written in the trial's home, and wait until it is on disk; here, where the home is away."""
+        """Have it written in the trial's home, or here where this is the home or it is away; wait until it is on disk."""
         way = self._ways.get(home_of(work.trial, self._seat.homes))
         if way is not None and way.up:
             with contextlib.suppress(NotSentError):

@@ -6,7 +6,8 @@ import asyncio
 import pickle
 from typing import Any, Literal, cast
 
-# A home says `hello` when it takes work, `beat` every second, `done` of what was done, and `no more` when it stops.
+# A worker sends `work`. A home says `hello` when it takes work, `beat` every second, `done` of what was done, and
+# `no more` when it stops.
 Kind = Literal["hello", "beat", "work", "done", "no more"]
 _LENGTH = 4
 

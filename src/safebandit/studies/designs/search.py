@@ -18,6 +18,7 @@ from safebandit.studies.designs.estimates import Estimate
 Measured: TypeAlias = Callable[[float, int, str], Estimate]
 # A first look takes a twentieth of the trials, but not fewer than these.
 COARSE, FEWEST = 20, 500
+# Values of the grid; steps of narrowing by few trials, and values that all of them are spent on, at most.
 GRID, MOST_COARSE, MOST_FULL = 5, 6, 8
 _NORMAL = 1.96
 # Values that are nearer to each other than this share of the range are neighbours.
@@ -163,20 +164,20 @@ class Search:
             new = self._at(place, self.trials, "all trials")
             again = any(point.place == new.place for point in points)
             points += [] if again else [new]
-            met, above = _nearest(points)
+            met, not_met = _nearest(points)
             # As near as the error of the number lets one tell.
             near = met is not None and met.excess >= -met.error
-            wanted = self._other_side(points) if again else self._next(points, met, above, slope)
-            if near or wanted is None or self._jumps(met, above):
+            wanted = self._other_side(points) if again else self._next(points, met, not_met, slope)
+            if near or wanted is None or self._are_neighbours(met, not_met):
                 break
             place = wanted
-        met, above = _nearest(points)
+        met, not_met = _nearest(points)
         if met is None:
             raise StudyError(
                 f"{self.what} was met by {self.coarse:,} trials, but by {self.trials:,} at none of {len(points)} "
                 "values; search another range"
             )
-        return self._found(met, above)
+        return self._found(met, not_met)
 
     def _other_side(self, points: Sequence[Point]) -> float | None:
         """The nearest place that lay, by few trials, on the side of the bound on which none of these does; None where
@@ -186,14 +187,14 @@ class Search:
         there = [one.place for one in self.few.values() if (one.excess <= 0.0) not in sides and one.place not in tried]
         return min(there, key=lambda place: abs(place - points[-1].place), default=None)
 
-    def _next(self, points: Sequence[Point], met: Point | None, above: Point | None, slope: float) -> float:
+    def _next(self, points: Sequence[Point], met: Point | None, not_met: Point | None, slope: float) -> float:
         """Where to look next: half an error inside the bound."""
         last = points[-1]
-        if met is not None and above is not None:
-            place = _between(met, above, -last.error / 2, halfway=_stays(points))
+        if met is not None and not_met is not None:
+            place = _between(met, not_met, -last.error / 2, halfway=_stays(points))
             # Between two whole numbers: not one of them, while there is another.
-            taken = self.within.whole and round(place) in (met.place, above.place)
-            return float(round((met.place + above.place) / 2)) if taken else place
+            taken = self.within.whole and round(place) in (met.place, not_met.place)
+            return float(round((met.place + not_met.place) / 2)) if taken else place
         low, high = self.within.place(self.within.low), self.within.place(self.within.high)
         now, longer = slope, 2.0 ** (len(points) - 1)
         if len(points) > 1:
@@ -202,25 +203,25 @@ class Search:
             now, longer = (seen, 1.0) if seen * slope > 0.0 else (slope, longer)
         return min(max(last.place + longer * (-last.error / 2 - last.excess) / now, low), high)
 
-    def _jumps(self, met: Point | None, above: Point | None) -> bool:
-        """Whether two values that are next to each other lie far on both sides of the bound."""
-        if met is None or above is None:
+    def _are_neighbours(self, met: Point | None, not_met: Point | None) -> bool:
+        """Whether a value that meets the bound and one that does not are next to each other: none is left between."""
+        if met is None or not_met is None:
             return False
         width = self.within.place(self.within.high) - self.within.place(self.within.low)
-        return abs(above.place - met.place) <= (1.0 if self.within.whole else NARROW * width)
+        return abs(not_met.place - met.place) <= (1.0 if self.within.whole else NARROW * width)
 
     def _close(self, met: Point, not_met: Point) -> bool:
         return self.within.whole and abs(met.place - not_met.place) <= 1.0
 
-    def _found(self, best: Point, above: Point | None) -> Found:
+    def _found(self, best: Point, not_met: Point | None) -> Found:
         value = self.within.value(best.place)
         measured = self.measure(value, self.trials, "result")
         points = self._all_seen(best)
         places = [self._end(best, points, side) for side in (-1.0, 1.0)]
         jump = None
-        if above is not None and best.excess < -best.error:
-            jump = above.value if self._jumps(best, above) else None
-            places.append(above.place)
+        if not_met is not None and best.excess < -best.error:
+            jump = not_met.value if self._are_neighbours(best, not_met) else None
+            places.append(not_met.place)
         ends = [value, *(self.within.value(place) for place in places)]
         return Found(value, measured, min(ends), max(ends), jump)
 
@@ -251,10 +252,10 @@ class Search:
 def _nearest(points: Sequence[Point]) -> tuple[Point | None, Point | None]:
     """Of the points that meet the bound and of the others, the two that are nearest to each other."""
     met = [point for point in points if point.excess <= 0.0]
-    above = [point for point in points if point.excess > 0.0]
-    if met and above:
-        return min(itertools.product(met, above), key=lambda pair: abs(pair[0].place - pair[1].place))
-    return max(met, key=lambda one: one.excess, default=None), min(above, key=lambda one: one.excess, default=None)
+    not_met = [point for point in points if point.excess > 0.0]
+    if met and not_met:
+        return min(itertools.product(met, not_met), key=lambda pair: abs(pair[0].place - pair[1].place))
+    return max(met, key=lambda one: one.excess, default=None), min(not_met, key=lambda one: one.excess, default=None)
 
 
 def _stays(points: Sequence[Point]) -> bool:
@@ -262,10 +263,10 @@ def _stays(points: Sequence[Point]) -> bool:
     return len(points) > 2 and (points[-1].excess <= 0.0) == (points[-2].excess <= 0.0)
 
 
-def _between(met: Point, above: Point, aim: float, *, halfway: bool = False) -> float:
+def _between(met: Point, not_met: Point, aim: float, *, halfway: bool = False) -> float:
     """Where the line through two points comes to `aim`, but not within a tenth of either end; or halfway."""
-    share = 0.5 if halfway else (aim - met.excess) / (above.excess - met.excess)
-    return met.place + min(max(share, 0.1), 0.9) * (above.place - met.place)
+    share = 0.5 if halfway else (aim - met.excess) / (not_met.excess - met.excess)
+    return met.place + min(max(share, 0.1), 0.9) * (not_met.place - met.place)
 
 
 def _slope(points: Sequence[Point]) -> float:

@@ -181,14 +181,16 @@ class Ledger:
         answers: list[Answered] = []
         with contextlib.suppress(_NotWrittenError), self.writing() as transaction:
             transaction.expect(name, [request["id"] for request in requests if "id" in request])
-            engine = transaction.trial(name, ahead)
-            answers = carry_out(engine, kind, requests, whole=whole, actor=actor or local_actor())
+            trial = transaction.trial(name, ahead)
+            answers = carry_out(trial, kind, requests, whole=whole, actor=actor or local_actor())
             if not write:
                 raise _NotWrittenError
         return answers
 
     def amend(self, name: str, *, reason: str, actor: str | None = None, **changes: Any) -> Receipt:
-        """Change alpha, policy, arms (`add`, `withdraw`), pending_cap or ids from now on."""
+        """Change alpha, policy (by its text), arms (`add`, `withdraw`), pending_cap, ids, control, control_floor,
+        second_person or fields of the `design`, from now on.
+        """
         ahead = self.read_ahead(name)
         with self.writing() as transaction:
             return transaction.trial(name, ahead).amend(reason=reason, actor=actor or local_actor(), **changes)

@@ -107,11 +107,11 @@ class DatabaseStore:
             return None
         written = found[1:]
         changed = self._touched(written)
-        rows = dict(ahead.rows)
+        places = dict(ahead.rows)
         for unit in changed:
-            rows.setdefault(unit.id, len(rows))
+            places.setdefault(unit.id, len(places))
         return Ahead(
-            number, written[-1].hash if written else ahead.hash, rows, with_units(ahead.table, ahead.rows, changed)
+            number, written[-1].hash if written else ahead.hash, places, with_units(ahead.table, ahead.rows, changed)
         )
 
     def _touched(self, log: Iterable[Event]) -> list[Unit]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Seen, State, at, quantity, write, written
 from safebandit.core.bernoulli import binomial_tail
-from safebandit.core.dispatch import inlined, rare, shared
+from safebandit.core.dispatch import apart, inlined, shared
 from safebandit.core.naming import read_number
 from safebandit.core.policies.dose.boin import LARGEST_TARGET, rate_words
 from safebandit.core.policies.dose.ladder import (
@@ -101,7 +101,7 @@ class Boin12(NamedTuple):
         return why_toxic(decision, arm, tolerated, self.cutoff)
 
 
-@rare
+@apart
 def desirability(policy: Any, state: State, k: int) -> float:
     """The chance that the mean utility of a dose is above what is desired; where efficacy and harm are not known of the
     same number of units, each counts by its worth.
@@ -183,7 +183,7 @@ def _neighbours(state: State, present: int) -> tuple[int, int]:
     return below, above
 
 
-@rare
+@apart
 def _most_desirable(policy: Any, state: State, present: int, below: int, above: int) -> int:
     """The open dose of the largest desirability among three, ties drawn; -1 if none is open."""
     best, top, ties = -1, -math.inf, 0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import INDEX, RISKS, Counts, Sizes, State, at, write, written
-from safebandit.core.dispatch import piece, rare
+from safebandit.core.dispatch import apart, piece
 from safebandit.core.naming import read_number
 from safebandit.core.policies.exploring.looking import DISTANCE, LOOKED, needs_of, set_of, write_looks
 from safebandit.core.policies.interface import DONE, WAIT, Setup, decide, learned
@@ -102,7 +102,7 @@ def _end_phases(policy: Any, state: State) -> None:
         own[PHASE] += 1.0
 
 
-@rare
+@apart
 def _surest(safe_set: SafeSet, state: State, units: int, point: Any) -> int:
     """The arm furthest from the boundary of those neither settled nor dropped; UNKNOWN while one of them has fewer
     known units, NONE_LEFT where there is none.

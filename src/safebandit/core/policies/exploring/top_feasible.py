@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safebandit.core.arms import CHANCE, INDEX, PERMISSIBLE, REWARD, RISKS, State, at, quantity, write, written
-from safebandit.core.dispatch import both, rare, shared
+from safebandit.core.dispatch import apart, both, shared
 from safebandit.core.policies.checking import read_delta
 from safebandit.core.policies.choice import first_unplayed
 from safebandit.core.policies.exploring.looking import DISTANCE, set_of
@@ -82,7 +82,7 @@ def half_width(units: float, means: int, delta: float) -> float:
     return math.sqrt(math.log(4.0 * means * units * units / delta) / (2.0 * units))
 
 
-@rare
+@apart
 def _within(safe_set: SafeSet, point: Any, width: float) -> tuple[bool, bool]:
     """Whether some half-space excludes every point so near in each coordinate, and whether all include every one."""
     refuted, certified = False, True
@@ -120,7 +120,7 @@ def _write_bounds(safe_set: SafeSet, delta: float, state: State) -> None:
         write(state, k, own + 2, 1.0 if certified else 0.0)
 
 
-@rare
+@apart
 def _best_and_rival(state: State) -> tuple[int, int]:
     """Of the arms not refuted the one of the largest mean reward, and the largest upper bound of the others; or -1."""
     best, rival = -1, -1

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from safebandit.core.arms import INDEX, PERMISSIBLE, REWARD, RISKS, Features, Sizes, State, at, quantity, write, written
-from safebandit.core.dispatch import inlined, piece, rare
+from safebandit.core.dispatch import apart, inlined, piece
 from safebandit.core.policies.checking import read_above_0
 from safebandit.core.policies.choice import (
     LEAST_RISKY,
@@ -166,7 +166,7 @@ def choose(when_none: int, state: State) -> tuple[int, bool]:
     return _least_risky(when_none, state), True
 
 
-@rare
+@apart
 def _least_risky(when_none: int, state: State) -> int:
     """What is played while no arm is permissible: nothing, a certain arm, or the one whose risk index is the least
     above its limit. With several risks, the excess of an arm is its largest.

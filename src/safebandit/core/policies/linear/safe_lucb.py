@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from safebandit.core.arms import INDEX, REWARD, Sizes, State, written
-from safebandit.core.dispatch import rare
+from safebandit.core.dispatch import apart
 from safebandit.core.naming import read_number
 from safebandit.core.policies.catalogue import named_policy
 from safebandit.core.policies.checking import arm_number, read_above_0, read_delta
@@ -118,7 +118,7 @@ def _decide(policy: SafeLucb, state: State, t: int) -> tuple[int, bool]:
     return choose(HOLD_RULE, state)
 
 
-@rare
+@apart
 def _any_permissible(state: State) -> int:
     """One of the arms that have an index, at random."""
     open_arms = 0
