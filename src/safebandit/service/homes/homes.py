@@ -90,7 +90,7 @@ class Homes:
         self._tasks = [self._loop.create_task(self._keep_way(number)) for number in self._seat.other_homes]
 
     async def write(self, work: Work, units: Sequence[str | int]) -> Any:
-        """Have it written in the trial's home, or here where this is the home or that is away, and wait for the disk."""
+        """Have it written in the trial's home, or here if this is it or it is away; wait until it is on disk."""
         way = self._ways.get(home_of(work.trial, self._seat.homes))
         if way is not None and way.up:
             with contextlib.suppress(NotSentError):
