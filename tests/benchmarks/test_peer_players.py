@@ -60,9 +60,9 @@ def test_safebandit_and_the_script_have_equal_regret(policy):
     # Four standard errors: two right programs are further apart for one seed in 16,000.
     players = {"script": play_numpy.play, "safebandit": play_safebandit.play}
     script, ours = (
-        Measured(name, "", policy, [1.0], play(policy, 1_000, range(1, 401)).regrets) for name, play in players.items()
+        Measured(name, "", policy, [1.0], play(policy, 1_000, range(1, 201)).regrets) for name, play in players.items()
     )
-    assert len(script.regrets) == len(ours.regrets) == 400
+    assert len(script.regrets) == len(ours.regrets) == 200
     assert abs(apart(script, ours)) < 4
 
 

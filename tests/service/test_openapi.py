@@ -78,7 +78,7 @@ def test_requests_made_from_the_document(reading, schema, crowded, connected, su
         case.call_and_validate(base_url=crowded.url, **options)
 
     chosen = schema.include(method="GET") if reading else schema.exclude(method="GET")
-    examples = settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    examples = settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     for made in get_all_tests(schema=chosen, test_func=is_answered, settings=examples, given_kwargs=None):
         operation, answers = made.ok()
         with subtests.test(operation.label):

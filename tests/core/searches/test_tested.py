@@ -85,8 +85,8 @@ RIVALS = {
 @pytest.mark.parametrize(("name", "soft"), CASES)
 def test_rivals_in_doubt_win_as_often_as_by_definition(name, soft, state):
     search = searching(name, soft, tuple(RIVALS[state]))
-    wins = search.find(ROUND, 200_000)[:-2]
-    assert plain.same_law(wins, search.counts(ROUND, 200_000)[:-2]) > driving.FALSE_ALARM
+    wins = search.find(ROUND, 100_000)[:-2]
+    assert plain.same_law(wins, search.counts(ROUND, 100_000)[:-2]) > driving.FALSE_ALARM
 
 
 @pytest.mark.parametrize("bar", [0.47, 0.5])
