@@ -38,7 +38,8 @@ class Size(NamedTuple):
     """What a run plays and how long it takes for it.
 
     A measurement plays `rounds`, or `bare_rounds` of the bare loop; a trial that would take more than `longest` seconds
-    is cut short; a cell is repeated for `patience` seconds. The study is the one whose memory is measured.
+    is cut short; a cell is repeated for `patience` seconds. The study is the one whose memory is measured, and `first`
+    the policy of the first round that is waited for.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Size(NamedTuple):
     service_pairs: int
     long_trial: int
     design_trials: int
+    first: str = "docb"
 
 
 FULL = Size(
@@ -78,4 +80,6 @@ TINY = Size(
     longest=0.01, patience=0.01, study_trials=2, asks=50, workers_trials=2,
     services=(Setting("SQLite", 1, 2, 1), Setting("PostgreSQL", 1, 1, 2)),
     service_pairs=64, long_trial=300, design_trials=4,
+    # It takes least to compile.
+    first="equal",
 )  # fmt: skip
