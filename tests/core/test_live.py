@@ -22,7 +22,7 @@ def test_decisions_outcomes_and_streams_are_the_same(policy):
     for t in range(1, 40):
         numbers, counts = memory.numbers.copy(), np.zeros(ANSWERS + len(ARMS), np.int64)
         memory.table["value"][:] = np.nan
-        answer = kernels.decide(live._called, live._rules, memory, t, 1, counts)
+        answer = kernels.decide(live._called, live._packed, memory, t, 1, counts)
         memory.numbers[:] = numbers
         decision = live.decide(t)
         assert (decision.k, decision.none) == answer
@@ -41,7 +41,7 @@ def test_decisions_outcomes_and_streams_are_the_same(policy):
             *(np.array([each]) for each in (k, play, t)), news.view(memory.table.dtype), known.view(memory.table.dtype),
             np.array([False]), no_contexts(1),
         )  # fmt: skip
-        kernels.learn(live._called, live._rules, memory, told)
+        kernels.learn(live._called, live._packed, memory, told)
         assert live.memory.bytes.tobytes() == memory.bytes.tobytes()
         assert live.memory.numbers.tobytes() == memory.numbers.tobytes()
         assert live.memory.courses.tobytes() == memory.courses.tobytes()

@@ -42,7 +42,7 @@ def drawn(arms, t, draws=DRAWS):
     """How often each arm, and none, is given in so many decisions."""
     counts, before = np.zeros(ANSWERS + 4, np.int64), arms.memory.streams.copy()
     arms.memory.streams[:] = trial_streams(99, 0, 1).policy
-    arms._kernels.decide(arms._called, arms._rules, arms.memory, t, draws, counts)
+    arms._kernels.decide(arms._called, arms._packed, arms.memory, t, draws, counts)
     arms.memory.streams[:] = before
     return np.array([*counts[:-ANSWERS], counts[-ANSWERS:].sum()])
 
