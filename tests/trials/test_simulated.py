@@ -186,15 +186,16 @@ def test_streams_of_many_trials_are_those_of_each(seed):
             assert keys[i].tolist() == one.keys.tolist()
 
 
-def test_nobody_climbs_above_an_arm_that_is_not_safe_enough():
+@pytest.mark.parametrize(("cohort", "climb"), [(3, 0.5), (1, 0.5), (1, 0.35)])
+def test_nobody_climbs_above_an_arm_that_is_not_safe_enough(cohort, climb):
     """By SciPy: at each decision every lower arm of which something is known is safe with the chance that is asked."""
     climbed = 0
-    for history in histories(plan(cohort=3, first=0, steps=1, known_below=3, climb=0.5), range(200)):
+    for history in histories(plan(cohort=cohort, first=0, steps=1, known_below=cohort, climb=climb), range(200)):
         harms, known = np.zeros(len(ARMS)), np.zeros(len(ARMS))
         for event in history:
-            if event.kind == "given" and event.unit % 3 == 1:
+            if event.kind == "given" and event.unit % cohort == 1 % cohort:
                 chances = stats.beta.cdf(ALPHA, 1 + harms, 1 + known - harms)
-                assert all(chances[k] >= 0.5 for k in range(event.arm) if known[k] > 0)
+                assert all(chances[k] >= climb for k in range(event.arm) if known[k] > 0)
                 climbed += event.arm > 0
             elif event.kind == "told":
                 known[event.arm] += 1
