@@ -92,8 +92,8 @@ def test_rivals_in_doubt_win_as_often_as_by_definition(name, soft, state):
 @pytest.mark.parametrize("bar", [0.472, 0.478])
 @pytest.mark.parametrize("third", [(), ((30, 14, 19, 7),)], ids=["alone", "with a third"])
 def test_rivals_in_doubt_win_as_often_whatever_the_bar(third, bar):
-    # The mean of the second, 0.47, is below the bars: its draw counts as above only where it stands. Neither does in one
-    # round of 7.
+    # The mean of the second, 0.47, is below the bars: its draw counts as above only where it stands. In one round of 7
+    # neither exceeds them.
     search = searching.__wrapped__("joint-ts", 0.0, ((40, 10, 40, 10), (30, 23, 16, 31), *third))
     wins = search.find(ROUND, 400_000, bar=bar)[:-2]
     assert search.notes["rivals"][0]
