@@ -16,6 +16,7 @@ from safebandit.trials.record.overview import overview
 from servers.service import SECONDS
 
 from ..browser.serving import serving
+from .conftest import TRUSTS_NOBODY
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
 
@@ -31,7 +32,7 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def client(service):
-    with httpx.Client(base_url=service.url) as made:
+    with httpx.Client(base_url=service.url, verify=TRUSTS_NOBODY) as made:
         yield made
 
 

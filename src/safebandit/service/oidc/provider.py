@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import hashlib
 import json
 import math
 import secrets
+import ssl
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -189,7 +191,7 @@ class Provider:
         """One request, and the object that it is answered with: not too long, and never from elsewhere."""
         try:
             async with (
-                httpx.AsyncClient(timeout=REQUEST_SECONDS, follow_redirects=False) as client,
+                httpx.AsyncClient(timeout=REQUEST_SECONDS, follow_redirects=False, verify=_trusted()) as client,
                 client.stream(method, address, **content) as answer,
             ):
                 body = b""
@@ -210,6 +212,12 @@ class Provider:
         if not isinstance(read, dict):
             raise AccessError("the identity provider's answer is no JSON object")
         return read
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities that vouch for a provider: read once, as that takes longer than many a request."""
+    return httpx.create_ssl_context()
 
 
 def _away(why: str) -> RecordError:
