@@ -94,7 +94,7 @@ class Environment:
         self.work.mkdir(parents=True)
         keep = {name: os.environ[name] for name in os.environ if name.startswith("PIP_") or name in ("PATH", "LANG")}
         self.variables = {**keep, "HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache")}
-        run([python, "-m", "venv", str(folder / "venv")])
+        run([python, "-m", "venv", "--without-pip", str(folder / "venv")])
 
     def install(self, what: str) -> Taken:
         """Install by pip, at the pinned versions; what it took. If nobody measures it, uv brings all but the wheel.
@@ -102,7 +102,8 @@ class Environment:
         Pip then finds everything there but the wheel; of an extra, everything.
         """
         python = str(self.bin / "python")
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+        # This Python's pip serves an environment without one, which takes three seconds less to make.
+        pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--quiet"]
         if not self.measure:
             install([what], python=python)
             if "[" in what:

@@ -54,15 +54,17 @@ def variables_of(settings: dict[str, str]) -> dict[str, str] | None:
 def install(what: list[str], *, python: str = sys.executable) -> None:
     """Install into the environment of a Python; where uv cannot, a line on stderr says so and pip does it."""
     known = ["--quiet", "--constraint", str(CONSTRAINTS), *what]
-    pip = ["-m", "pip", "--disable-pip-version-check"]
-    listed = subprocess.run([python, *pip, "config", "list"], capture_output=True, text=True, check=True).stdout
+    own_pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    # An environment needs no pip of its own.
+    pip = own_pip if python == sys.executable else [*own_pip, "--python", python]
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=True).stdout
     variables = variables_of(read_settings(listed))
-    if variables is not None and _has_uv([sys.executable, *pip]):
+    if variables is not None and _has_uv(own_pip):
         command = [str(_uv()), "pip", "install", "--python", python, *known]
         if subprocess.run(command, env={**variables, **os.environ}, check=False).returncode == 0:
             return
     print("uv cannot install this here, so pip does, which takes a minute or two", file=sys.stderr)
-    subprocess.run([python, *pip, "install", "--no-compile", *known], check=True)
+    subprocess.run([*pip, "install", "--no-compile", *known], check=True)
 
 
 def _uv() -> Path:
