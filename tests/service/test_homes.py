@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import pickle
+import select
 import signal
 import socket
 import threading
@@ -133,7 +134,7 @@ def test_a_problem_that_cannot_be_sent_is_told_in_words():
 
 
 class Stub:
-    """A home that says that it takes work, and then takes it and says no more, or hangs up at it."""
+    """A home that says that it is there until it takes work, and then says no more, or hangs up at it."""
 
     def __init__(self, folder, *, hangs_up):
         self._listener = socket.socket(socket.AF_UNIX)
@@ -147,11 +148,17 @@ class Stub:
         connection, _ = self._listener.accept()
         self._listener.close()
         with connection:
-            data = pickle.dumps(("hello", None))
-            connection.sendall(len(data).to_bytes(4, "big") + data)
+            self._say(connection, "hello")
+            while not select.select([connection], [], [], 0.05)[0]:
+                self._say(connection, "beat")
             connection.settimeout(SECONDS)
             while connection.recv(65536) and not self._hangs_up:
                 pass
+
+    @staticmethod
+    def _say(connection, kind):
+        data = pickle.dumps((kind, None))
+        connection.sendall(len(data).to_bytes(4, "big") + data)
 
     def join(self):
         self._thread.join(SECONDS)
@@ -163,7 +170,8 @@ def test_a_home_that_hangs_or_dies_costs_one_answer_and_then_it_is_written_here(
     postgres, tmp_path, monkeypatch, hangs_up
 ):  # fmt: skip
     monkeypatch.setattr(asking, "BEAT_SECONDS", 0.1)
-    monkeypatch.setattr(asking, "SILENT_SECONDS", 0.3)
+    # Longer than a busy machine lets the stub's thread wait.
+    monkeypatch.setattr(asking, "SILENT_SECONDS", 1.0)
     stub = Stub(tmp_path, hangs_up=hangs_up)
     with worker(postgres.new_database(), tmp_path, OTHER) as served:
         trial = served.create("knee")
