@@ -1,9 +1,11 @@
 """E-values: their means under the hypothesis by enumeration, and e-BH by its definition."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
+from scipy import integrate, special
 
 from safebandit.core.e_values import e_bh, log_wealth_above, two_by_two, wealth_larger
 
@@ -34,6 +36,30 @@ def test_evidence_for_a_larger_mean_is_no_more_than_1_on_average_however_arms_ar
                 arm = arm if bit else 1 - arm
             total += chance * wealth_larger(*map(float, (*seen[0], *seen[1])))
         assert 0.0 < total <= 1.0
+
+
+@pytest.mark.parametrize("counts", [(9, 10, 2, 10), (3, 10, 6, 10), (5, 5, 0, 3), (40, 60, 31, 70)])
+def test_evidence_for_a_larger_mean_is_its_definition(counts):
+    """Twice the integral of the likelihood over p > q, over its largest where p <= q (on a grid, to 1e-5)."""
+    ones, plays, other_ones, other_plays = counts
+
+    def log_likelihood(p, q):
+        first = special.xlogy(ones, p) + special.xlog1py(plays - ones, -p)
+        return first + special.xlogy(other_ones, q) + special.xlog1py(other_plays - other_ones, -q)
+
+    grid = np.linspace(0.0, 1.0, 2_001)
+    largest = log_likelihood(*np.meshgrid(grid, grid, indexing="ij"))[np.triu_indices(grid.size)].max()
+    integral = integrate.dblquad(
+        lambda q, p: math.exp(log_likelihood(p, q) - largest), 0.0, 1.0, 0.0, lambda p: p, epsabs=1e-9
+    )[0]
+    assert wealth_larger(*map(float, counts)) == pytest.approx(2.0 * integral, rel=1e-4)
+
+
+def test_e_bh_refutes_at_the_border():
+    # 2 / (0.5 k) is 4 for the first and 2 for both, exactly.
+    assert e_bh(np.array([4.0, 1.0]), 0.5).tolist() == [True, False]
+    assert e_bh(np.array([2.0, 2.0]), 0.5).all()
+    assert not e_bh(np.array([np.nextafter(4.0, 0.0), 1.0]), 0.5).any()
 
 
 def test_e_bh_refutes_by_its_definition():
