@@ -105,7 +105,10 @@ def _tabulate(a: float, b: float) -> tuple[Numbers, float]:
         table[panel, TERMS] += total
         for i in range(PLACES):
             total += WEIGHTS[i] * values[i]
-    table[:, TERMS:] /= total
+    # One by one: Numba takes half a second to compile what could go wrong with whole parts of a table.
+    for panel in range(count):
+        for n in range(TERMS, table.shape[1]):
+            table[panel, n] /= total
     return table, peak + math.log(0.5 * width * total)
 
 

@@ -129,7 +129,9 @@ def grid_of(known: Outcomes) -> Numbers:
         _count_cells(known, row)
         row[WEIGHT] = top - b1 + math.log(b1 * (1.0 + math.exp(-x)) * row[WIDTH] * row[CELLS])
         highest = max(highest, row[WEIGHT])
-    rows[:, WEIGHT] = np.exp(rows[:, WEIGHT] - highest)
+    # One by one: Numba takes half a second to compile what could go wrong with whole columns.
+    for i in range(rows.shape[0]):
+        rows[i, WEIGHT] = math.exp(rows[i, WEIGHT] - highest)
     return rows
 
 
