@@ -27,6 +27,7 @@ from typing import Any
 from safebandit.core.arms import REWARD, State, at, quantity
 from safebandit.core.bernoulli import TINY, chance_larger
 from safebandit.core.dispatch import apart, inlined, piece
+from safebandit.core.searches.bar import SURE
 from safebandit.core.searches.tested import chance_to_count, draw_below, in_doubt_at, needs_no_test, settle
 from safebandit.core.streams import uniform
 
@@ -40,6 +41,8 @@ RIVAL_FIELDS = [
 
 # Rivals leave no more than this open.
 OPEN = 0.5
+# One that wins so seldom is a rival no more, once the other has left the bar far behind: a bar is set anew.
+HARDLY = 0.01
 # Over so many plays the chance is carried one by one; after so many it is computed afresh, lest rounding add up.
 SOON = 64
 REFRESH_EVERY = 65_536
@@ -91,6 +94,9 @@ def _are_rivals(state: State, work: Any, notes: Any) -> bool:
     one, other = at(work, notes.one), at(work, notes.other)
     _follow(state, notes, notes.played - 1)
     neither = one.below * other.below
+    if min(notes.chance, 1.0 - notes.chance) < HARDLY:
+        # The bar is too low for the other, which mostly wins, by itself.
+        notes.draws += (one.above if notes.chance > 0.5 else other.above) > SURE
     if not (notes.chance > neither and 1.0 - notes.chance > neither and one.open and other.open and notes.rivals):
         notes.rivals = 0
     return notes.rivals != 0
