@@ -172,6 +172,22 @@ def test_rivals_win_as_often_whatever_the_bar(name, both):
     driving.assert_frequencies(wins, plain.chances_to_win(RIVALS[name]))
 
 
+@pytest.mark.parametrize(
+    ("counts", "anew"),
+    [([(4_000, 3_600), (60, 42)], True), ([(60, 42), (4_000, 3_600)], True), ([(4_000, 3_600), (4_000, 3_590)], False)],
+    ids=["the first leads", "the second leads", "nearly equal"],
+)
+def test_a_bar_that_one_of_two_rivals_has_left_far_behind_is_set_anew(counts, anew):
+    search = searching(counts, seed=9)
+    # Far below both, as where nobody led when it was set.
+    search.find(100, 2, bar=0.5)
+    assert search.notes["rivals"][0]
+    wins = search.find(100, 20_000)[:-2]
+    assert (search.notes["bar"][0] > 0.8) == anew
+    assert bool(search.notes["rivals"][0]) != anew
+    driving.assert_frequencies(wins, plain.chances_to_win(counts))
+
+
 def test_rivals_among_arms_that_are_not_permissible():
     search = searching([(50, 45), (400, 200), (60, 50), (420, 215)], seed=7)
     for k in (0, 2):

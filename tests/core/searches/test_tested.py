@@ -103,6 +103,19 @@ def test_rivals_in_doubt_win_as_often_whatever_the_bar(third, bar):
     assert plain.same_law(wins, search.counts(ROUND, 400_000)[:-2]) > driving.FALSE_ALARM
 
 
+@pytest.mark.parametrize("bar", [0.4, 0.44, 0.46])
+@pytest.mark.parametrize("third", [(), ((30, 14, 19, 7),)], ids=["alone", "with a third"])
+@pytest.mark.parametrize(("name", "soft"), [("joint-ts", 0.0), ("joint-ts", 0.3), ("joint-dirichlet", 0.0)])
+def test_rivals_in_doubt_win_as_often_whatever_the_bar_below_the_mean(name, soft, third, bar):
+    # The mean of the second, 0.47, is above the bars: its draw exceeds them whether it stands or not.
+    search = searching.__wrapped__(name, soft, ((40, 10, 40, 10), (30, 23, 16, 31), *third))
+    wins = search.find(ROUND, 200_000, bar=bar)[:-2]
+    assert search.notes["rivals"][0]
+    # Some rounds were decided without a draw.
+    assert search.words[1] > 1_000
+    assert plain.same_law(wins, search.counts(ROUND, 200_000)[:-2]) > driving.FALSE_ALARM
+
+
 @pytest.mark.parametrize(
     ("name", "state", "least"),
     [

@@ -11,10 +11,10 @@ leaves open is then settled by draws: that neither exceeds the bar, with chance 
 with chance 1 - rest; or, again with chance rest neither, Y wins where X is the larger of two draws below the bar, and
 else X: so each wins with its very chance.
 
-A draw that is tested (`tested`) and fails counts as its mean. Let X be in doubt, and p the known chance that its draw
-stands. Where its mean is below the bar it exceeds that only if its draw stands, too: X wins at least with chance
-rest p (P(X > Y) - neither), and Y with rest (1 - none - p P(X > Y)), with none the chance that neither counts as above
-the bar. In other doubt, or of both, rivals do not tell.
+A draw that is tested (`tested`) and fails counts as its mean. Let X be in doubt, and p the chance that its draw stands
+(0 where that depends on the draw). With chance p it stands, and all is as above. Else it exceeds the bar only where its
+mean does so, too: then X wins where X alone exceeds the bar, Y where Y alone does, and where both do they are drawn.
+Where p does not last and X's mean is below the bar, or where both are in doubt, rivals do not tell.
 
 What it buys: on the drug trial, where two doses are nearly equal, 19 in 20 rounds of Thompson sampling draw no arm and
 look at two: it plays a third more rounds a second.
@@ -27,7 +27,9 @@ from typing import Any
 from safebandit.core.arms import REWARD, State, at, quantity
 from safebandit.core.bernoulli import TINY, chance_larger
 from safebandit.core.dispatch import apart, inlined, piece
-from safebandit.core.searches.tested import chance_to_count, draw_below, in_doubt_at, needs_no_test, settle
+from safebandit.core.indices.joint_sampling import draw_stands
+from safebandit.core.searches.bar import SURE
+from safebandit.core.searches.tested import chance_to_stand, draw_above, draw_below, in_doubt_at, settle
 from safebandit.core.streams import uniform
 
 # Of the trial: whether two arms are rivals now, and the chance that no other exceeds the bar (0: not known); two arms
@@ -40,6 +42,8 @@ RIVAL_FIELDS = [
 
 # Rivals leave no more than this open.
 OPEN = 0.5
+# One that wins so seldom is a rival no more, once the other has left the bar far behind: a bar is set anew.
+HARDLY = 0.01
 # Over so many plays the chance is carried one by one; after so many it is computed afresh, lest rounding add up.
 SOON = 64
 REFRESH_EVERY = 65_536
@@ -69,18 +73,40 @@ def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
         return -1
     x, y = (notes.other, notes.one) if swapped else (notes.one, notes.other)
     seen = quantity(state, x, REWARD)
-    if not needs_no_test(index, seen, notes.bar, t) or not _are_rivals(state, work, notes):
+    stands, lasting = chance_to_stand(index, seen, t)
+    mean_above = seen.mean > notes.bar
+    if not (mean_above or lasting) or not _are_rivals(state, work, notes):
         return -1
-    share, rest = chance_to_count(index, seen, notes.bar, t), notes.rest
     larger, neither = 1.0 - notes.chance if swapped else notes.chance, at(work, x).below * at(work, y).below
-    none = (1.0 - at(work, x).above) * (1.0 - at(work, y).above)
-    first, second = share * (larger - neither), 1.0 - none - share * larger
-    u = uniform(state.stream)
+    first, second, both, none = stands * (larger - neither), stands * (1.0 - larger - neither), 0.0, stands * neither
+    if stands < 1.0:
+        fails, above = 1.0 - stands, 1.0 - at(work, x).below if mean_above else 0.0
+        first += fails * above * at(work, y).below
+        second += fails * (1.0 - above) * at(work, y).above
+        both += fails * above * at(work, y).above
+        none += fails * (1.0 - above) * at(work, y).below
+    u, rest = uniform(state.stream), notes.rest
     if u < rest * first:
         return x
     if u < rest * (first + second):
         return y
-    return _settled(index, state, work, notes, t, x, y, none, share * neither, u - rest * (first + second))
+    u -= rest * (first + second)
+    if u < rest * both:
+        return _settled_by_both(index, state, notes, t, x, y, stands > 0.0)
+    return _settled(index, state, work, notes, t, x, y, none, stands * neither, u - rest * both)
+
+
+@apart
+def _settled_by_both(index: Any, state: State, notes: Any, t: int, x: int, y: int, failed: bool) -> int:
+    """The arm that wins where both exceed the bar, and the draw of x failed its test, or is yet to be tested."""
+    notes.draws += 1
+    seen, other = quantity(state, x, REWARD), draw_above(state, y, notes.bar)
+    if failed and other >= seen.mean:
+        return y
+    drawn = draw_above(state, x, notes.bar)
+    if other >= drawn:
+        return y
+    return x if other < seen.mean or draw_stands(index, seen, t, drawn, state.stream) else y
 
 
 @inlined
@@ -91,6 +117,9 @@ def _are_rivals(state: State, work: Any, notes: Any) -> bool:
     one, other = at(work, notes.one), at(work, notes.other)
     _follow(state, notes, notes.played - 1)
     neither = one.below * other.below
+    if min(notes.chance, 1.0 - notes.chance) < HARDLY:
+        # The bar is too low for the other, which mostly wins, by itself.
+        notes.draws += (one.above if notes.chance > 0.5 else other.above) > SURE
     if not (notes.chance > neither and 1.0 - notes.chance > neither and one.open and other.open and notes.rivals):
         notes.rivals = 0
     return notes.rivals != 0
