@@ -26,7 +26,8 @@ from safebandit.core.kernels import (
 )
 from safebandit.core.laws import draw, draw_reward, draw_risk
 from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, prepare
-from safebandit.core.searches import notes_of, player_for, search_for
+from safebandit.core.rounds import play_trials, player_for
+from safebandit.core.searches import notes_of, search_for
 from safebandit.core.searches.bounds import clock, exceeds, line, near
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import STATE, trial_streams
@@ -269,9 +270,8 @@ def simulated(policy, instance, horizon, seed, trial=0, *, before=None, costs=No
     if before is not None:
         before(memory)
     work, notes = notes_of(search).room(1, count)
-    player = player_for(policy)
-    kernels_for(player, instance.law).play_trials(
-        player, search, instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
+    play_trials(
+        player_for(policy), instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
         times, memory, work, notes, outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
     return Simulated(np.diff(out.regret[0], prepend=0.0).astype(int) - 1, memory, out, notes)

@@ -18,7 +18,7 @@ import numba
 import pytest
 
 import safebandit
-from safebandit.core import called, dispatch
+from safebandit.core import called, dispatch, rounds
 from safebandit.core.indices import BayesLower, BayesUpper, HoeffdingUpper, KLLower, KLUpper, Level, Schedule
 from safebandit.core.kernels import kernels_for
 from safebandit.core.policies import DoublyOptimistic, PolicyMixture, bwcr, docb, klbayes, pess, policy_from_text
@@ -285,7 +285,7 @@ def double(x):
 STEPS = [step for kernels in (kernels_for(KLUpper()), kernels_for(Square(1.0))) for step in kernels]
 
 
-POLICIES = [called._ON_DISK, called._IN_THIS_PROCESS]
+POLICIES = [called._ON_DISK, called._IN_THIS_PROCESS, rounds._ON_DISK, rounds._IN_THIS_PROCESS, rounds._play_trials]
 
 
 @pytest.mark.parametrize(

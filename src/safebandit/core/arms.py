@@ -177,7 +177,9 @@ def new_memory(
     """
     trials, arms = keys.shape
     risks = len(limits)
-    stride = QUANTITY.itemsize + 8 * (max(1, sizes.reward, sizes.risk) - 1)
+    # One number at least lies behind each record, used or not: arrays without gaps are another type to Numba, and all
+    # would be compiled twice.
+    stride = QUANTITY.itemsize + 8 * max(1, sizes.reward - 1, sizes.risk - 1)
     raw = np.zeros((trials, arms, 1 + risks, stride), np.uint8)
     quantities = _view(raw)
     quantities["limit"] = [np.nan, *limits]

@@ -3,7 +3,8 @@
 Compiled for each policy apart, the machine of trials (cohorts, looks, what is due and what is heard) would take ten
 times as long to compile as the policy itself. So everything of trial size knows one type of policy, `Called`: the
 address of one compiled function, which has the policy's formulas, and that of the policy's own value. Such a call
-costs some nanoseconds; a decision costs more. Long simulations with a search hold their policy inside.
+costs some nanoseconds; a decision costs more. Long simulations with a search call all rounds of a trial at once by such
+an address (`rounds`).
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ BEGIN, DECIDE, LEARNED, LEARNED_PAIR, LOOKED = 0, 1, 2, 3, 4
 
 # Untyped on purpose, as Numba itself is.
 _numba: Any = numba
-types, _record, _borrowed = _numba.types, _numba.from_dtype, cast(Any, imputils.impl_ret_borrowed)
+types, record_of, _borrowed = _numba.types, _numba.from_dtype, cast(Any, imputils.impl_ret_borrowed)
 _WHOLE, _REAL, _FLAG = types.int64, types.float64, types.boolean
 # In the order of the fields of `State`.
-_STATE: Any = types.NamedTuple(
+STATE_KIND: Any = types.NamedTuple(
     [
-        _record(ARM), _WHOLE, _record(QUANTITY), _WHOLE, _WHOLE, _record(OWN), _record(COURSE), _record(STATE),
-        _record(CELL), _WHOLE, _FLAG, _record(CELL), _WHOLE,
+        record_of(ARM), _WHOLE, record_of(QUANTITY), _WHOLE, _WHOLE, record_of(OWN), record_of(COURSE),
+        record_of(STATE), record_of(CELL), _WHOLE, _FLAG, record_of(CELL), _WHOLE,
     ],
     State,
 )  # fmt: skip
 # What every policy is asked with, behind its address: the state, the question, and up to three counts and a number.
-_ARGUMENTS: Any = (_STATE, _WHOLE, _WHOLE, _WHOLE, _WHOLE, _REAL)
+_ARGUMENTS: Any = (STATE_KIND, _WHOLE, _WHOLE, _WHOLE, _WHOLE, _REAL)
 _ANSWER: Any = types.Tuple((_WHOLE, _FLAG))
 
 
@@ -53,13 +54,14 @@ def _type_value_at(typing_context: Any, address: Any) -> Any:
     return address.dtype(address), generate
 
 
-_value_at: Any = intrinsic(_type_value_at)
+# The value at an address, in a function that is introduced.
+value_at: Any = intrinsic(_type_value_at)
 
 
 @apart
 def _answer(address: Any, state: State, question: int, k: int, j: int, bit: int, value: float) -> tuple[int, bool]:
     """Everything that a policy may be asked; what is not asked for is 0."""
-    policy = _value_at(address)
+    policy = value_at(address)
     if question == DECIDE:
         k, none = decide(policy, state, k)
         return int(k), bool(none)
@@ -92,12 +94,18 @@ class Called(_Addresses):
         raise TypeError("addresses mean nothing in another process; send the policy")
 
 
+def introduced(on_disk: Any, in_this_process: Any, value: Any) -> tuple[int, Counts]:
+    """The address of a function that is compiled for a value's type, if need be; and the value, laid out in memory."""
+    introduce = on_disk if is_ours(value) else in_this_process
+    _, size = introduce(value, np.zeros(0, np.int64))
+    laid_out = np.zeros(size // 8 + 1, np.int64)
+    function, _ = introduce(value, laid_out)
+    return function, laid_out
+
+
 def called(policy: Any) -> Called:
     """A policy, prepared, as code that is compiled once takes it; its function is compiled if need be."""
-    introduce = _ON_DISK if is_ours(policy) else _IN_THIS_PROCESS
-    _, size = introduce(policy, np.zeros(0, np.int64))
-    value = np.zeros(size // 8 + 1, np.int64)
-    function, _ = introduce(policy, value)
+    function, value = introduced(_ON_DISK, _IN_THIS_PROCESS, policy)
     found = Called(function, value.ctypes.data, learned.answered_by(policy), learned_pair.answered_by(policy))
     found.kept = policy, value
     return found
@@ -131,44 +139,52 @@ def store_value(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return size
 
 
-def _type_introduce(typing_context: Any, policy: Any, room: Any) -> Any:
-    """Write a policy's value where there is room; the address of its function, and the bytes that its value takes."""
-    arguments = (types.CPointer(policy), *_ARGUMENTS)
-    function = _numba.typeof(_answer)
-    function.get_call_type(typing_context, arguments, {})
+def introducing(function: Any, *arguments: Any) -> Any:
+    """What writes a value where there is room; it gives the address of the function, compiled for the address of such
+    a value and for these types, and the bytes that the value takes.
+    """
+    of_function = _numba.typeof(function)
+
+    def type_introduce(typing_context: Any, value: Any, room: Any) -> Any:
+        kinds = (types.CPointer(value), *arguments)
+        of_function.get_call_type(typing_context, kinds, {})
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            made = of_function.dispatcher.overloads[kinds]
+            context.add_linking_libs([made.library])
+            declared = context.declare_function(builder.module, made.fndesc)
+            address = builder.ptrtoint(declared, context.get_value_type(types.int64))
+            size = store_value(context, builder, signature, args)
+            return context.make_tuple(builder, signature.return_type, (address, size))
+
+        return types.UniTuple(types.int64, 2)(value, room), generate
+
+    return intrinsic(type_introduce)
+
+
+def call_at(answer: Any, *arguments: Any) -> Any:
+    """The type of a call of an introduced function, by its address and that of its value; and how it is made."""
+    kinds = (types.CPointer(types.uint8), *arguments)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        compiled_answer = function.dispatcher.overloads[arguments]
-        context.add_linking_libs([compiled_answer.library])
-        address = builder.ptrtoint(
-            context.declare_function(builder.module, compiled_answer.fndesc), context.get_value_type(types.int64)
-        )
-        size = store_value(context, builder, signature, args)
-        return context.make_tuple(builder, signature.return_type, (address, size))
+        convention = context.call_conv
+        callee = builder.inttoptr(args[0], convention.get_function_type(answer, kinds).as_pointer())
+        where = builder.inttoptr(args[1], context.get_value_type(kinds[0]))
+        status, answered = convention.call_function(builder, callee, answer, kinds, [where, *args[2:]])
+        with builder.if_then(status.is_error, likely=False):
+            convention.return_status_propagate(builder, status)
+        return answered
 
-    return types.UniTuple(types.int64, 2)(policy, room), generate
+    return answer(types.int64, types.int64, *arguments), generate
 
 
 def _type_ask(
     typing_context: Any, function: Any, policy: Any, state: Any, question: Any, k: Any, j: Any, bit: Any, value: Any
 ) -> Any:  # fmt: skip
-    """Call a function by its address."""
-    arguments = (types.CPointer(types.uint8), *_ARGUMENTS)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        convention = context.call_conv
-        kind = convention.get_function_type(_ANSWER, arguments)
-        callee = builder.inttoptr(args[0], kind.as_pointer())
-        where = builder.inttoptr(args[1], context.get_value_type(arguments[0]))
-        status, answer = convention.call_function(builder, callee, _ANSWER, arguments, [where, *args[2:]])
-        with builder.if_then(status.is_error, likely=False):
-            convention.return_status_propagate(builder, status)
-        return answer
-
-    return _ANSWER(types.int64, types.int64, *_ARGUMENTS), generate
+    return call_at(_ANSWER, *_ARGUMENTS)
 
 
-_introducing: Any = intrinsic(_type_introduce)
+_introducing: Any = introducing(_answer, *_ARGUMENTS)
 _ask: Callable[..., tuple[int, bool]] = cast(Any, intrinsic(_type_ask))
 
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from safebandit.core.arms import REWARD, Counts, Memory, Numbers, Records, at, meet, quantity
 from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours
-from safebandit.core.kernels import FIRST, STOP_EVERY, Trials, learn_outcome, state_of
+from safebandit.core.kernels import FIRST, Trials, learn_outcome, state_of
 from safebandit.core.policies.interface import begin, learned_pair
+from safebandit.core.rounds import STOP_EVERY
 from safebandit.core.searches.interface import find
 from safebandit.core.streams import Stream, Streams, beta, uniform
 

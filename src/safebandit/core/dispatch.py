@@ -47,11 +47,11 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 import numba
 import platformdirs
 from numba import types
-from numba.core import event
+from numba.core import event, sigutils
 from numba.core.runtime.nrt import rtsys
 from numba.extending import overload, register_jitable
 
-from safebandit.core.parts import LeanCompiler, PartCompiler, operators_known
+from safebandit.core.parts import SHARED, LeanCompiler, OutdatedError, PartCompiler, note_shared, operators_known
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
 from safebandit.waits import WAITS
@@ -67,6 +67,7 @@ OPTIONS: dict[str, Any] = {
 # Untyped on purpose: Numba's own hints do not know all of its options.
 _njit: Any = numba.njit
 _config: Any = numba.config
+_types_in: Any = sigutils.normalize_signature
 # Of a function that only compiled code calls: an entry for Python in each would double the time to compile.
 _CALLED: Any = {**OPTIONS, "no_cpython_wrapper": True}
 WITHIN: Any = {**_CALLED, "forceinline": True, "pipeline_class": PartCompiler}
@@ -199,8 +200,9 @@ def _load_alone(cache: Any, signature: Any, context: Any) -> Any:
     where all is kept. It does so anyway before it compiles. Machine code itself needs Numba's runtime and no more.
     """
     rtsys.initialize(context)
-    with cache._guard_against_spurious_io_errors():
+    with cache._guard_against_spurious_io_errors(), contextlib.suppress(OutdatedError):
         return cache._load_overload(signature, context)
+    return None
 
 
 def _lock(descriptor: int) -> None:
@@ -256,7 +258,21 @@ def shared(function: F) -> F:
     part: Any = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     part.__qualname__, part.__module__ = f"{function.__qualname__}.shared", function.__module__
     with _numba_cache():
-        return cast(F, _ForBoth(function, _behind_door(_njit(cache=True, **_CALLED)(part))))
+        return cast(F, _ForBoth(function, _called_by_all(_behind_door(_njit(cache=True, **_CALLED)(part)))))
+
+
+def _called_by_all(dispatcher: Any) -> Any:
+    """Let callers of a shared function call its machine code, whether it is compiled now or was kept."""
+    SHARED[dispatcher.py_func.__module__, dispatcher.py_func.__qualname__] = dispatcher
+    compile_it = dispatcher.compile
+
+    def compile_for_all(signature: Any) -> Any:
+        entry = compile_it(signature)
+        note_shared(dispatcher, _types_in(signature)[0])
+        return entry
+
+    dispatcher.compile = compile_for_all
+    return dispatcher
 
 
 def is_ours(value: Any) -> bool:

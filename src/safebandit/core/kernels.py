@@ -1,6 +1,6 @@
-"""The compiled loops: many trials of one policy on one law, and the single steps that a live trial takes.
+"""The compiled steps of a trial, one unit at a time: what live trials take, and what long simulations are made of.
 
-Trials of designs, with arrivals and delays, are in `trials`.
+Long simulations are in `rounds`; trials of designs, with arrivals and delays, are in `trials`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,11 @@ from safebandit.core.arms import (
 )
 from safebandit.core.conduct import ConductRecord, bar, highest, mark_available, next_arm, settle
 from safebandit.core.dispatch import compiled, compiled_here, inlined, is_ours, piece, substituted
-from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.policies.interface import begin, learned, learned_pair, sizes
-from safebandit.core.searches.interface import find
 from safebandit.core.selection.interface import select
 from safebandit.core.stopping.interface import measure
 from safebandit.core.streams import Streams, bernoulli_bit
 
-# How often a running trial looks whether it should stop.
-STOP_EVERY = 1 << 16
 FIRST: Any = np.int64(0)
 # The first of several records of type CELL.
 Cells: TypeAlias = Any
@@ -197,66 +193,6 @@ def hear(
     return settle(policy, conduct, state) if open_before and not open_now else False
 
 
-def _play_trials(
-    policy: Any,
-    search: Any,
-    law: Any,
-    costs: Costs,
-    checkpoints: Counts,
-    memory: Memory,
-    work: Records,
-    notes: Records,
-    outcomes: Streams,
-    out: Trials,
-    stop: Counts,
-) -> int:
-    """Play trials to the last checkpoint, row by row; how many were finished before `stop` was set.
-
-    One long function, because it is the hot loop: arrays that cross a call are counted in and out.
-    """
-    count = memory.arms.shape[1]
-    for i in range(memory.arms.shape[0]):
-        state, first_work, own_notes = state_of(memory, i, False), work[i, 0], notes[i]
-        begin(policy, state)
-        t, rounds, none_permissible, held = 1, 0, 0, 0
-        for c in range(checkpoints.shape[0]):
-            while rounds < checkpoints[c]:
-                if rounds % STOP_EVERY == 0 and stop[0] != 0:
-                    return i
-                rounds += 1
-                k, none = find(search, policy, state, first_work, own_notes, t)
-                none_permissible += none
-                if k < 0:
-                    # A round without a play does not move the clock: waiting never loosens the limit.
-                    held += 1
-                    continue
-                arm = at(state.arms, k)
-                play = arm.asked
-                arm.asked = play + 1
-                state.course.last = k
-                state.course.given += 1
-                reward, place = draw_reward(law, k, outcomes[i, k])
-                reward_bit = learn_outcome(policy, state, k, FIRST, play, reward)
-                for j in range(1, 1 + state.risks):
-                    risk = draw_risk(law, k, j - 1, place, outcomes[i, k])
-                    risk_bit = learn_outcome(policy, state, k, j, play, risk)
-                    learned_pair(policy, state, k, j, reward_bit, risk_bit)
-                t += 1
-            out.regret[i, c] = costs.hold * held
-            for k in range(count):
-                plays = at(state.arms, k).asked
-                out.regret[i, c] += costs.regret[k] * plays
-                out.unsafe_plays[i, c] += plays if costs.unsafe[k] else 0
-        for k in range(count):
-            out.plays[i, k] = at(state.arms, k).asked
-            out.reward[i, k] = quantity(state, k, REWARD).total
-            for j in range(state.risks):
-                out.risk[i, j, k] = quantity(state, k, 1 + j).total
-        out.none_permissible[i] = none_permissible
-        out.held[i] = held
-    return memory.arms.shape[0]
-
-
 def _begin(policy: Any, memory: Memory) -> None:
     begin(policy, state_of(memory, 0, False))
 
@@ -319,7 +255,6 @@ def _select_all(rule: Any, memory: Memory, rows: Counts, chosen: Counts) -> None
 class Kernels(NamedTuple):
     """The compiled steps, all from the same formulas."""
 
-    play_trials: Callable[..., int]
     begin: Callable[..., None]
     decide: Callable[..., tuple[int, bool]]
     learn: Callable[..., None]
@@ -327,7 +262,7 @@ class Kernels(NamedTuple):
     select: Callable[..., None]
 
 
-_STEPS: tuple[Any, ...] = (_play_trials, _begin, _decide, _learn, _measure_all, _select_all)
+_STEPS: tuple[Any, ...] = (_begin, _decide, _learn, _measure_all, _select_all)
 write_bars: Callable[..., None] = compiled(_bars)
 meet_unit: Callable[..., None] = compiled(_meet_unit)
 _KEPT_ON_DISK = Kernels(*(compiled(step) for step in _STEPS))
@@ -335,7 +270,5 @@ _IN_THIS_PROCESS = Kernels(*(compiled_here(step) for step in _STEPS))
 
 
 def kernels_for(*values: Any) -> Kernels:
-    """The kernels for a policy (and a law), or for a rule: kept on disk if all of its types are ours, else in this
-    process only.
-    """
+    """The kernels for a policy or a rule: kept on disk if all of its types are ours, else in this process only."""
     return _KEPT_ON_DISK if all(is_ours(value) for value in values) else _IN_THIS_PROCESS

@@ -4,6 +4,9 @@ Numba optimises every function that it compiles, with all that the function call
 part of a part of a function this would be done three times, and all but the last for nothing. So a part here is typed
 and translated alone, and is optimised, and made into machine code, once: with the function that Python calls.
 
+A shared function is made into machine code by itself, and its callers call that: each would have a copy of it else.
+What is kept of a caller says which shared functions must be loaded before it (`Needed`).
+
 Before that Numba takes some thirty steps. Two of them cost much and look for what most formulas do not have: whole
 arrays in arithmetic, and functions inside functions. And it asks anew, at every sign between two numbers, what comes of
 it, among all that the sign may mean for texts, lists and arrays. Formulas are full of such signs, so answers are kept.
@@ -15,9 +18,10 @@ it, among all that the sign may mean for texts, lists and arrays. Formulas are f
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc, types
@@ -78,15 +82,54 @@ class _InnerFunctions(InlineClosureLikes):
         return (inner or not ours) and super().run_pass(state)
 
 
+class OutdatedError(Exception):
+    """What is kept of a function calls another that is no longer there: it must be compiled anew."""
+
+
+class Needed(NamedTuple):
+    """A shared function that a compiled one calls: where it is defined, for which types, and its machine code's name.
+
+    Called before what is kept of a caller is loaded, it loads the function. The name says whether it is the very one:
+    compiled anew it has another.
+    """
+
+    module: str
+    name: str
+    arguments: tuple[Any, ...]
+    symbol: str
+
+    def __call__(self) -> None:
+        importlib.import_module(self.module)
+        function = SHARED[self.module, self.name]
+        function.compile(self.arguments)
+        if function.overloads[self.arguments].fndesc.mangled_name != self.symbol:
+            raise OutdatedError
+
+
+# Shared functions by module and name.
+SHARED: dict[tuple[str, str], Any] = {}
+
+
+def note_shared(function: Any, arguments: tuple[Any, ...]) -> None:
+    """Let callers of a shared function, which is compiled for these types, call its machine code."""
+    found, module, name = function.overloads[arguments], function.py_func.__module__, function.py_func.__qualname__
+    found.library.needed = Needed(module, name, arguments, found.fndesc.mangled_name)
+
+
 class _WholeLibrary(JITCodeLibrary):
-    """The code of a function that Python calls, with every part that it is made of, each once."""
+    """The code of a function that is called as it is, with every part that it is made of, each once; the libraries of
+    shared functions, which it `calls`, stand beside it.
+    """
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self._parts: dict[_PartLibrary, None] = {}
+        self.calls: dict[Any, Needed] = {}
 
     def add_linking_library(self, library: Any) -> None:
-        if not isinstance(library, _PartLibrary):
+        if hasattr(library, "needed"):
+            self.calls[library] = library.needed
+        elif not isinstance(library, _PartLibrary):
             super().add_linking_library(library)
         elif library not in self._parts:
             self._parts[library] = None
@@ -108,6 +151,14 @@ class _WholeLibrary(JITCodeLibrary):
         self.link_parts()
         super().finalize()
 
+    def _get_module_for_linking(self) -> Any:
+        # Asked by a function that somebody compiles with Numba alone, and may keep: it gets all that is called, too.
+        if self._shared_module is None and self.calls:
+            self._shared_module = super()._get_module_for_linking().clone()
+            for library in self.calls:
+                self._shared_module.link_in(library._get_module_for_linking(), preserve=True)
+        return super()._get_module_for_linking()
+
 
 class _PartLibrary(JITCodeLibrary):
     """The code of a part alone; what it calls is linked with it to the function that Python calls."""
@@ -128,7 +179,7 @@ class _PartLibrary(JITCodeLibrary):
             whole = _WholeLibrary(self._codegen, self.name)
             whole.add_linking_library(self)
             self._shared_module = whole.link_parts()
-            for library in dict.fromkeys(whole._linking_libraries):
+            for library in dict.fromkeys((*whole._linking_libraries, *whole.calls)):
                 self._shared_module.link_in(library._get_module_for_linking(), preserve=True)
         return self._shared_module
 
@@ -142,7 +193,9 @@ class _WholeLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         state.library = _WholeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return super().run_pass(state)
+        changed = super().run_pass(state)
+        state.reload_init.extend(state.library.calls.values())
+        return bool(changed)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

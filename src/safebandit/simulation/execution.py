@@ -16,9 +16,10 @@ import numpy as np
 from safebandit.core.arms import SHARED, Counts, Features, Memory, Records
 from safebandit.core.contexts import ContextLaws, context_player
 from safebandit.core.dispatch import Formula, formulas_to_send, is_ours, take_formulas
-from safebandit.core.kernels import Costs, Trials, empty_trials, kernels_for, memory_for
+from safebandit.core.kernels import Costs, Trials, empty_trials, memory_for
 from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
-from safebandit.core.searches import notes_of, player_for, search_for
+from safebandit.core.rounds import play_trials, player_for
+from safebandit.core.searches import notes_of, search_for
 from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
@@ -357,10 +358,9 @@ def _play(job: Job, room: _Room) -> None:
             room.memory, room.work, room.notes, room.outcomes, room.out, job.stop,
         )  # fmt: skip
         return
-    player = player_for(job.policy)
-    kernels_for(player, job.law).play_trials(
-        player, search_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes,
-        room.outcomes, room.out, job.stop,
+    play_trials(
+        player_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes, room.outcomes,
+        room.out, job.stop,
     )  # fmt: skip
 
 

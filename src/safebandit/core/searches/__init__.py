@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from safebandit.core.called import called
 from safebandit.core.indices.imed import IMED
 from safebandit.core.indices.interface import steady
 from safebandit.core.indices.joint_sampling import JointDirichlet, JointThompson
@@ -22,7 +21,7 @@ from safebandit.core.searches.lines import ByLines
 from safebandit.core.searches.mixtures import ByCurves
 from safebandit.core.searches.thompson import ByBar
 
-__all__ = ["notes_of", "player_for", "search_for"]
+__all__ = ["notes_of", "search_for"]
 
 # By the very class: an index that is derived from one of these may be drawn in another way.
 _OF_REWARD_INDEX: dict[type, Any] = {
@@ -42,11 +41,6 @@ def search_for(policy: Any) -> Any:
     if type(policy.reward) is Thompson and policy.reward != Thompson():
         return ByDefinition()
     return _OF_REWARD_INDEX.get(type(policy.reward), ByLines() if steady(policy.reward) else ByDefinition())
-
-
-def player_for(policy: Any) -> Any:
-    """A prepared policy as a long simulation takes it: without a search it is called, and need not be compiled anew."""
-    return called(policy) if isinstance(search_for(policy), ByDefinition) else policy
 
 
 def notes_of(search: Any) -> Notes:

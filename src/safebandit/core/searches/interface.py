@@ -10,9 +10,12 @@ No search's record may begin with all the fields of another's: Numba would take 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numba import from_dtype
+from numba.extending import intrinsic
 
 from safebandit.core.arms import Records, State
 from safebandit.core.dispatch import generic
@@ -41,6 +44,25 @@ class Notes(NamedTuple):
 
 
 NOTES: dict[type, Notes] = {}
+
+
+def _read_as(part: str) -> Any:
+    """Read a record as what a search notes there."""
+
+    def type_reading(typing_context: Any, search: Any, record: Any) -> Any:
+        found: Any = from_dtype(getattr(NOTES[search.instance_class], part))
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[1], context.get_value_type(found))
+
+        return found(search, record), generate
+
+    return intrinsic(type_reading)
+
+
+# The first record of the arms, and that of the trial, from records of type CELL at the same places.
+work_of: Callable[[Any, Any], Any] = cast(Any, _read_as("work"))
+notes_at: Callable[[Any, Any], Any] = cast(Any, _read_as("notes"))
 
 
 class ByDefinition(NamedTuple):
