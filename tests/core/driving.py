@@ -62,6 +62,8 @@ class Bench:
         streams = trial_streams(seed, 0, count)
         self.memory = memory_for(self.policy, streams.keys[None], streams.policy.copy(), self.limits, features)
         self.unknown = np.full(1 + len(self.limits), math.nan)
+        self._one_told = self.told(0, self.unknown)
+        self._news = self._one_told.news["value"][0]
         self.begin()
 
     def begin(self):
@@ -92,9 +94,11 @@ class Bench:
 
     def learn(self, k, *outcome):
         """One play of arm k: its reward and its risks, NaN for what is not known."""
-        told = self.told(k, outcome)
-        self.arms["asked"][k] += 1
-        self.seen["pending"][k] += ~np.isnan(outcome)
+        asked, told = self.arms["asked"], self._one_told
+        told.arms[0], told.plays[0] = k, asked[k]
+        self._news[:] = outcome
+        asked[k] += 1
+        self.seen["pending"][k] += self._news == self._news
         self.kernels.learn(self.called, CONDUCT, self.memory, told)
 
     def told(self, k, outcome):

@@ -123,7 +123,8 @@ def create_app(
     app.state.failures_of_addresses = Buckets(rates.failures, rates.failures_burst)
     refusals.register(app)
     for each in (writing, batches, reading, proposals, keyring, members, alerting, probes, routes):
-        app.include_router(each.router)
+        # As they are: an included router makes each route again at an application's first request, and looks twice.
+        app.router.routes.extend(each.router.routes)
     app.mount("/static", StaticFiles(directory=routes.STATIC), name="static")
     # The last one added stands first.
     app.add_middleware(QuickPaths, routes=[*writing.QUICK, *batches.QUICK])

@@ -95,7 +95,8 @@ def test_a_draw_is_tested_by_draws_of_the_dirichlet_law_that_are_as_large(table)
         found, expected = np.bincount(passed, minlength=2), np.bincount(safe, minlength=2)
         assert plain.same_law(found, expected) > driving.FALSE_ALARM
         # And the transcription that whole decisions are held to is of the same law.
-        risks = plain.risks_given_reward(table, np.full(20_000, least), np.random.default_rng(8))
+        above = plain.chance_of_reward(table, np.full(20_000, least))
+        risks = plain.risks_given_reward(table, above, np.random.default_rng(8))
         assert plain.same_law(np.bincount(risks <= LIMIT, minlength=2), expected) > driving.FALSE_ALARM
 
 
@@ -103,7 +104,8 @@ def test_a_draw_is_tested_by_draws_of_the_dirichlet_law_that_are_as_large(table)
 def test_a_test_has_one_draw_and_soft_times_log_t_more(soft, t, draws):
     table, least, times = (22, 23, 22, 33), 0.45, 6_000
     seen, stream = dirichlet(table).seen[0, 0], trial_streams(4, 0, 1).policy[0]
-    fails = (plain.risks_given_reward(table, np.full(200_000, least), np.random.default_rng(8)) > LIMIT).mean()
+    above = plain.chance_of_reward(table, np.full(200_000, least))
+    fails = (plain.risks_given_reward(table, above, np.random.default_rng(8)) > LIMIT).mean()
     passed = sum(joint_dirichlet_passes(JointDirichlet(soft), seen, t, least, stream) for _ in range(times))
     # Four standard errors, to which that of `fails` adds little: an error in 10,000. One draw more would be seen.
     within = 4 * math.sqrt(times * fails**draws * (1 - fails**draws))

@@ -80,7 +80,9 @@ def near(values, best):
 
 def close(found, expected):
     """Whether two arrays are equal to 1e-7, and unknown at the same places."""
-    return found.shape == expected.shape and np.allclose(found, expected, rtol=0.0, atol=1e-7, equal_nan=True)
+    with np.errstate(invalid="ignore"):
+        near = (found == expected) | (np.abs(found - expected) <= 1e-7)
+    return found.shape == expected.shape and bool((near | (np.isnan(found) & np.isnan(expected))).all())
 
 
 class Paper:
