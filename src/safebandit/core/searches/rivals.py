@@ -78,13 +78,14 @@ def by_rivals(index: Any, state: State, work: Any, notes: Any, t: int) -> int:
     if not (mean_above or lasting) or not _are_rivals(state, work, notes):
         return -1
     larger, neither = 1.0 - notes.chance if swapped else notes.chance, at(work, x).below * at(work, y).below
-    first, second, both, none = stands * (larger - neither), stands * (1.0 - larger - neither), 0.0, stands * neither
+    none = (1.0 - at(work, x).above) * (1.0 - at(work, y).above)
+    first, second, both = stands * (larger - neither), 1.0 - none - stands * larger, 0.0
     if stands < 1.0:
-        fails, above = 1.0 - stands, 1.0 - at(work, x).below if mean_above else 0.0
-        first += fails * above * at(work, y).below
-        second += fails * (1.0 - above) * at(work, y).above
-        both += fails * above * at(work, y).above
-        none += fails * (1.0 - above) * at(work, y).below
+        # A draw that fails and exceeds the bar all the same: alone, or with that of y.
+        failed = (1.0 - stands) * (1.0 - at(work, x).below) if mean_above else 0.0
+        first += failed * at(work, y).below
+        both = failed * at(work, y).above
+        second -= failed
     u, rest = uniform(state.stream), notes.rest
     if u < rest * first:
         return x
