@@ -51,7 +51,7 @@ from numba.core import event, sigutils
 from numba.core.runtime.nrt import rtsys
 from numba.extending import overload, register_jitable
 
-from safebandit.core.parts import SHARED, LeanCompiler, OutdatedError, PartCompiler, note_shared, operators_known
+from safebandit.core.parts import SHARED, LeanCompiler, OutdatedError, PartCompiler, known_at_once, note_shared
 from safebandit.errors import PolicyError
 from safebandit.sources import formulas_hash
 from safebandit.waits import WAITS
@@ -139,7 +139,7 @@ class _Door:
         name = hashlib.sha256(what.encode()).hexdigest()[:16]
         with self._inside, (cache_folder() / f"{name}.lock").open("a+b") as file:
             _lock(file.fileno())
-            with _no_collector(), operators_known():
+            with _no_collector(), known_at_once():
                 yield
 
 

@@ -10,6 +10,8 @@ What is kept of a caller says which shared functions must be loaded before it (`
 Before that Numba takes some thirty steps. Two of them cost much and look for what most formulas do not have: whole
 arrays in arithmetic, and functions inside functions. And it asks anew, at every sign between two numbers, what comes of
 it, among all that the sign may mean for texts, lists and arrays. Formulas are full of such signs, so answers are kept.
+It also looks for variables in all that an instruction holds, some six times over: most of that is numbers, names and
+places in a file, in which there are none.
 """
 
 # Numba's own functions and classes have no types.
@@ -20,12 +22,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, NoneType
 from typing import Any, ClassVar, NamedTuple
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc, types
-from numba.core import compiler
+from numba.core import compiler, ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import AnnotateTypes, NativeLowering, NopythonRewrites
@@ -49,15 +51,27 @@ def _meaning(function: Any, context: Any, arguments: Any, named: Any) -> Any:
     return _MEANINGS[key]
 
 
+_instructions: Any = ir.Inst
+_find_variables: Any = _instructions._rec_list_vars
+_WITHOUT_VARIABLES = frozenset({ir.Loc, NoneType, bool, float, int, str})
+
+
+def _variables(instruction: Any, held: Any) -> Any:
+    """The variables in something that an instruction holds."""
+    return [] if type(held) in _WITHOUT_VARIABLES else _find_variables(instruction, held)
+
+
 @contextlib.contextmanager
-def operators_known() -> Iterator[None]:
-    """Let Numba remember what operators mean between numbers, as long as something here is compiled."""
-    before = _functions.get_call_type
-    _functions.get_call_type = _meaning
+def known_at_once() -> Iterator[None]:
+    """Spare Numba searches whose outcome is known, as long as something here is compiled: what operators mean between
+    numbers, and where there are no variables.
+    """
+    before = _functions.get_call_type, _instructions._rec_list_vars
+    _functions.get_call_type, _instructions._rec_list_vars = _meaning, _variables
     try:
         yield
     finally:
-        _functions.get_call_type = before
+        _functions.get_call_type, _instructions._rec_list_vars = before
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
