@@ -107,7 +107,7 @@ def point_mass(plays, ones, alpha, odds):
 
 @functools.cache
 def plain_draws(state, slack, mass, size=60_000):
-    """What a policy that draws every arm draws, in NumPy: rewards, and the largest of risk less alpha, a row per arm."""
+    """What a policy draws that draws every arm, in NumPy: rewards, and the largest risk less alpha, a row per arm."""
     counts, limits = STATES[state]
     random = np.random.default_rng(5)
     best, excess = np.empty((len(counts), size)), np.empty((len(counts), size))
