@@ -11,9 +11,6 @@ import safebandit as sb
 from safebandit.errors import InstanceError, TrialError
 from safebandit.names import find_name, normal, read_name
 
-# As Unicode's White_Space has it: separators, and the blanks among the controls.
-WHITE = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Zs", "Zl", "Zp")]
-WHITE += [*"\t\n\v\f\r", "\x85"]
 SAME = {
     "José": ["Jose\u0301", " José", "José\u00a0", "\u2003Jose\u0301\t"],
     "patient 17": ["patient 17 ", "patient  17", "patient\u00a017", "patient \u2009 17", "\npatient\t17\r\n"],
@@ -28,8 +25,11 @@ def test_what_looks_alike_by_composition_and_blanks_is_one_name(name, typed):
 
 
 def test_every_blank_of_unicode_is_a_blank():
-    assert {normal(f"a{blank}b") for blank in WHITE} == {"a b"}
-    assert {normal(f"{blank}ab{blank}{blank}") for blank in WHITE} == {"ab"}
+    # As Unicode's White_Space has it: separators, and the blanks among the controls.
+    white = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Zs", "Zl", "Zp")]
+    white += [*"\t\n\v\f\r", "\x85"]
+    assert {normal(f"a{blank}b") for blank in white} == {"a b"}
+    assert {normal(f"{blank}ab{blank}{blank}") for blank in white} == {"ab"}
 
 
 # The first and the last of each: categories of unseen characters, and letters and marks that are default ignorable.

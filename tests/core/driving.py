@@ -64,6 +64,7 @@ class Bench:
         self.unknown = np.full(1 + len(self.limits), math.nan)
         self._one_told = self.told(0, self.unknown)
         self._news = self._one_told.news["value"][0]
+        self._uncounted = np.zeros(3 + count, np.int64)
         self.begin()
 
     def begin(self):
@@ -134,7 +135,7 @@ class Bench:
         self.learn(k, *outcome)
 
     def decide(self, t):
-        self.counts(t, 1)
+        self._answer(t, 1, self._uncounted)
         return self.answer
 
     def counts(self, t, times):
@@ -143,9 +144,13 @@ class Bench:
         An arm that a test has made unavailable is so for the unit that asks.
         """
         counts = np.zeros(3 + len(self.arms), np.int64)
-        self.arms["masked"] = 1 - self.arms["available"]
-        self.answer = self.kernels.decide(self.called, CONDUCT, self.memory, t, times, counts)
+        self._answer(t, times, counts)
         return np.delete(counts, len(self.arms))
+
+    def _answer(self, t, times, counts):
+        arms = self.arms
+        arms["masked"] = 1 - arms["available"]
+        self.answer = self.kernels.decide(self.called, CONDUCT, self.memory, t, times, counts)
 
     def table(self, t):
         """What a decision saw: permissible, reward index, chance, and the risk indices (rows of arms)."""

@@ -7,6 +7,8 @@ from scipy import special
 from safebandit.core.draws import ERROR, Draws, DrawTests, chances_largest
 from safebandit.core.joint_draws import FIRST, share_at, shares_above
 
+from . import plain
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LEVELS = np.array([1e-15, 1e-9, 1e-5, 0.01, 0.1, 0.3, 0.5])
 _NEAR = np.concatenate([[0.0], 10.0 ** np.arange(-9, -0.4, 0.75)])
@@ -154,12 +156,14 @@ def drawn(rng, a, b, cap, tested, size):
         return rho
     alpha, counts, tries = tested
     stands = rho <= cap
+    points, chances = plain.chances_above(a, b)
+    above = np.interp(rho, points, chances)
     for _ in range(tries):
         open_ = np.flatnonzero(~stands)
         neither, risk_only, reward_only, both = counts + 0.5
         v, w = rng.beta(both, reward_only, open_.size), rng.beta(risk_only, neither, open_.size)
         # Draws above rho by the inverse of what lies above: not as the policy draws them.
-        x = special.betainccinv(a, b, special.betaincc(a, b, rho[open_]) * rng.uniform(size=open_.size))
+        x = np.interp(above[open_] * rng.uniform(size=open_.size), chances[::-1], points[::-1])
         stands[open_] = w + x * (v - w) <= alpha
     return np.where(stands, rho, cap)
 

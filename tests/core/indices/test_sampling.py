@@ -1,5 +1,6 @@
 """Indices drawn from the posterior: the right laws, of what a decision writes and of whom it gives."""
 
+import functools
 import math
 
 import numpy as np
@@ -104,10 +105,11 @@ def point_mass(plays, ones, alpha, odds):
     return after / (1.0 + after)
 
 
-def plain_answers(state, slack, rule, available=None, size=60_000, mass=0.0):
-    """What a policy that draws every arm answers, in NumPy, counted as a bench does."""
+@functools.cache
+def plain_draws(state, slack, mass, size=60_000):
+    """What a policy draws that draws every arm, in NumPy: rewards, and the largest risk less alpha, a row per arm."""
     counts, limits = STATES[state]
-    random, some = np.random.default_rng(5), np.ones(len(counts), bool) if available is None else np.array(available)
+    random = np.random.default_rng(5)
     best, excess = np.empty((len(counts), size)), np.empty((len(counts), size))
     for k, (plays, ones, *risks) in enumerate(counts):
         best[k] = random.beta(ones + 1, plays - ones + 1, size)
@@ -117,11 +119,19 @@ def plain_answers(state, slack, rule, available=None, size=60_000, mass=0.0):
         for each, alpha, drawn in zip(risks, limits, lower, strict=True):
             drawn[random.random(size) < point_mass(plays, each, alpha, mass)] = alpha
         excess[k] = np.max([each - alpha for each, alpha in zip(lower, limits, strict=True)], axis=0)
+    return best, excess
+
+
+def plain_answers(state, slack, rule, available=None, mass=0.0):
+    """What a policy that draws every arm answers, counted as a bench does."""
+    best, excess = plain_draws(state, slack, mass)
+    count = len(best)
+    some = np.ones(count, bool) if available is None else np.array(available)
     best = np.where((excess <= 0.0) & some[:, None], best, -1.0)
     least = np.where(some[:, None], excess, np.inf).argmin(axis=0)
     answer = np.where(best.max(axis=0) >= 0.0, best.argmax(axis=0), least if rule == "least_risky" else HOLD)
     answer = np.where((best.max(axis=0) < 0.0) & (excess <= 0.0).any(axis=0), WAIT, answer)
-    return np.bincount(answer % (2 + len(counts)), minlength=2 + len(counts))
+    return np.bincount(answer % (2 + count), minlength=2 + count)
 
 
 @pytest.mark.parametrize("rule", ["least_risky", "hold"])

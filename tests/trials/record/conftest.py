@@ -1,6 +1,8 @@
 """A ledger on each database: what is promised of one is promised of both."""
 
+import contextlib
 import shutil
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -8,6 +10,9 @@ import sqlalchemy as sa
 from safebandit.trials.events import NOTHING, Event, now, seal
 from safebandit.trials.record import Ledger
 from safebandit.trials.record.database import REVISION, open_engine, registry
+
+# What a file holds in which something was done, by what does it.
+FILES = {}
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +58,23 @@ def _empty(address):
 def ledger(database):
     with Ledger(database) as opened:
         yield opened
+
+
+@pytest.fixture
+def made_once(database):
+    """A ledger on which something was done: in a file it is done once, and every test has a copy; on a server, anew."""
+    with contextlib.ExitStack() as opened:
+
+        def made(make):
+            if "://" in database:
+                ledger = opened.enter_context(Ledger(database))
+                make(ledger)
+                return ledger
+            if make not in FILES:
+                with Ledger(database) as ledger:
+                    make(ledger)
+                FILES[make] = Path(database).read_bytes()
+            Path(database).write_bytes(FILES[make])
+            return opened.enter_context(Ledger(database))
+
+        yield made

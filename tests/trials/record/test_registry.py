@@ -13,16 +13,19 @@ from safebandit.trials.record.verification import verify, verify_database
 from .helpers import refused, settings
 
 
-@pytest.fixture
-def kept(ledger):
-    """Two trials and two keys, one of them revoked."""
+def make_kept(ledger):
+    """Make two trials and two keys, one of them revoked."""
     for name in ("knee", "hip"):
         ledger.create(name, settings("docb"), actor="Ada")
     keys = Keys(ledger)
     first, _ = keys.create("desk 1", "operator", actor="Ada")
     keys.create("desk 2", "admin", days=3, actor="Ada")
     keys.revoke(first.id, actor="Bea")
-    return ledger
+
+
+@pytest.fixture
+def kept(made_once):
+    return made_once(make_kept)
 
 
 def without_triggers(ledger, statement, table="registry"):

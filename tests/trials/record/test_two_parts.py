@@ -42,9 +42,8 @@ def here(monkeypatch):
     return came
 
 
-@pytest.fixture
-def told(ledger):
-    """A trial with decisions, a hold, outcomes, corrections in a row, a void, an amendment and a unit given up."""
+def make_told(ledger):
+    """Make a trial with decisions, a hold, outcomes, corrections in a row, a void, an amendment and a unit given up."""
     ledger.create("knee", settings())
     run(ledger, "knee", 12, tell=0.8)
     ledger.ask("knee", "p1")
@@ -56,7 +55,11 @@ def told(ledger):
     ledger.ask("knee", "p2")
     ledger.void("knee", "p2", reason="not eligible")
     run(ledger, "knee", 9, start=18)
-    return ledger
+
+
+@pytest.fixture
+def told(made_once):
+    return made_once(make_told)
 
 
 def in_both_ways(ledger, **options):

@@ -10,9 +10,8 @@ from safebandit.trials.record.verification import verify
 from .helpers import let_change, run, settings
 
 
-@pytest.fixture
-def told(ledger):
-    """A trial with decisions, outcomes, a correction, an amendment and a unit given up."""
+def make_told(ledger):
+    """Make a trial with decisions, outcomes, a correction, an amendment and a unit given up."""
     ledger.create("knee", settings())
     run(ledger, "knee", 12, tell=0.8)
     ledger.ask("knee", "p1")
@@ -20,7 +19,11 @@ def told(ledger):
     ledger.amend("knee", alpha=0.4, reason="the committee decided")
     run(ledger, "knee", 6, start=12)
     ledger.correct("knee", "unit 12", reward=0.5, reason="typing error")
-    return ledger
+
+
+@pytest.fixture
+def told(made_once):
+    return made_once(make_told)
 
 
 def change(ledger, statement, **values):

@@ -10,28 +10,32 @@ from safebandit.trials.record.waiting import Place, Sight, Wanted, waiting_count
 ALL = Sight(["default", "ada", "bea"])
 
 
-@pytest.fixture
-def filled(ledger):
-    """Three trials of three projects, asked in turns by two people, of which some units are told in part or whole."""
+ASKED = [(("knee", "ada:knee", "bea:hip")[n % 3], f"Unit_{n}%") for n in range(18)]
+
+
+def make_filled(ledger):
+    """Make three trials of three projects, asked in turns by two people; some units are told in part or whole."""
     settings = {"policy": "docb", "seed": 1, "pending_cap": 100}
     for project in ("ada", "bea"):
         make_project(ledger, project, actor="root")
     for trial, risks in (("knee", ["pain", "fall"]), ("ada:knee", ["pain"]), ("bea:hip", ["pain"])):
         limits = [0.3] * len(risks)
         ledger.create(trial, Settings.read(["a", "b"], limits, risks=risks, **settings), actor="root")
-    asked = []
-    for n in range(18):
-        trial = ("knee", "ada:knee", "bea:hip")[n % 3]
-        ledger.ask(trial, f"Unit_{n}%", actor=("x", "y")[n % 2])
-        asked.append((trial, f"Unit_{n}%"))
+    for n, (trial, unit) in enumerate(ASKED):
+        ledger.ask(trial, unit, actor=("x", "y")[n % 2])
     ledger.tell("knee", "Unit_0%", reward=1, risk={"fall": 0}, actor="x")
     ledger.tell("knee", "Unit_3%", reward=1, risk={"fall": 0, "pain": 0}, actor="x")
     ledger.give_up("bea:hip", "Unit_5%", reason="lost", actor="x")
     ledger.void("ada:knee", "Unit_7%", reason="never", actor="x")
     ledger.tell("ada:knee", "Unit_1%", risk=0, actor="x")
     ledger.set_status("bea:hip", "close", reason="end", actor="root")
+
+
+@pytest.fixture
+def filled(made_once):
+    """That ledger, and each unit that waits in it with its trial."""
     gone = {"Unit_3%", "Unit_5%", "Unit_7%"}
-    return ledger, [pair for pair in asked if pair[1] not in gone]
+    return made_once(make_filled), [pair for pair in ASKED if pair[1] not in gone]
 
 
 def named(found):
