@@ -166,7 +166,7 @@ def kl_lower(p: float, budget: float) -> float:
     return 1.0 - kl_upper(1.0 - p, budget)
 
 
-@shared
+@inlined
 def _stirling_error(n: float) -> float:
     """The error of Stirling's formula: log n! - log( sqrt(2 pi n) (n/e)^n )."""
     if n < 16.0:
@@ -175,7 +175,7 @@ def _stirling_error(n: float) -> float:
     return (1.0 / 12.0 - m * (1.0 / 360.0 - m * (1.0 / 1260.0 - m * (1.0 / 1680.0 - m / 1188.0)))) / n
 
 
-@shared
+@inlined
 def binomial_pmf(s: float, n: float, p: float) -> float:
     """P(Bin(n, p) = s), by the divergence and Stirling's series.
 
@@ -198,7 +198,7 @@ def binomial_pmf(s: float, n: float, p: float) -> float:
     return math.exp(shape - n * away) * math.sqrt(n / (2.0 * math.pi * s * (n - s)))
 
 
-@shared
+@inlined
 def point_mass(s: float, n: float, p: float, odds: float) -> float:
     """The posterior chance that a mean is exactly p, where s of n bits were 1.
 
