@@ -16,6 +16,7 @@ from safebandit.core.kernels import Costs, empty_trials, memory_for
 from safebandit.core.laws import draw_reward, draw_risk
 from safebandit.core.rounds import play_trials, player_for
 from safebandit.core.searches import notes_of, search_for
+from safebandit.core.searches.interface import as_cells
 from safebandit.core.streams import trial_streams
 from safebandit.problems import Instance
 from safebandit.simulation.execution import ready_for
@@ -46,8 +47,8 @@ def played_arms(instance: Instance, policy: str, *, horizon: int) -> Counts:
     costs = Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0)
     work, notes = notes_of(search).room(1, count)
     play_trials(
-        player_for(ready), instance.law, costs, np.arange(1, rounds + 1), memory, work, notes, random.arms[None], out,
-        np.zeros(1, np.int64),
+        player_for(ready), instance.law, costs, np.arange(1, rounds + 1), memory, *as_cells(work, notes),
+        random.arms[None], out, np.zeros(1, np.int64),
     )  # fmt: skip
     return np.diff(out.regret[0], prepend=0.0).astype(np.int64) - 1
 

@@ -29,7 +29,7 @@ from safebandit.core.policies import DoublyOptimistic, Setup, policy_from_text, 
 from safebandit.core.rounds import play_trials, player_for
 from safebandit.core.searches import notes_of, search_for
 from safebandit.core.searches.bounds import clock, exceeds, line, near
-from safebandit.core.searches.interface import find
+from safebandit.core.searches.interface import as_cells, find
 from safebandit.core.streams import STATE, trial_streams
 
 # Each statistical test fails by chance with probability at most this, were its seed not fixed.
@@ -281,7 +281,7 @@ def simulated(policy, instance, horizon, seed, trial=0, *, before=None, costs=No
     work, notes = notes_of(search).room(1, count)
     play_trials(
         player_for(policy), instance.law, costs or Costs(np.arange(1.0, count + 1.0), np.zeros(count, bool), 0.0),
-        times, memory, work, notes, outcomes, out, np.zeros(1, np.int64),
+        times, memory, *as_cells(work, notes), outcomes, out, np.zeros(1, np.int64),
     )  # fmt: skip
     return Simulated(np.diff(out.regret[0], prepend=0.0).astype(int) - 1, memory, out, notes)
 

@@ -285,7 +285,7 @@ def double(x):
 STEPS = [step for kernels in (kernels_for(KLUpper()), kernels_for(Square(1.0))) for step in kernels]
 
 
-POLICIES = [called._ON_DISK, called._IN_THIS_PROCESS, rounds._ON_DISK, rounds._IN_THIS_PROCESS, rounds._play_trials]
+POLICIES = [called._ON_DISK, called._IN_THIS_PROCESS, rounds._ON_DISK, rounds._IN_THIS_PROCESS, rounds.play_trials]
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from safebandit import Instance, instance_by_name
-from safebandit.core import rounds
 from safebandit.core.kernels import Costs, empty_trials, memory_for
 from safebandit.core.rounds import play_trials, player_for
 from safebandit.core.searches import notes_of, search_for
+from safebandit.core.searches.interface import as_cells
 from safebandit.core.streams import STATE, trial_streams
 from tests.core.driving import ready, simulated
 
@@ -29,7 +29,7 @@ def played(policy, checkpoints, stop=0, trials=2, instance=INSTANCE):
     costs = Costs(instance.costs, instance.unsafe, instance.best_mean)
     work, notes = notes_of(search_for(policy)).room(trials, count)
     ended = play_trials(
-        player_for(policy), instance.law, costs, np.array(checkpoints), memory, work, notes, outcomes, out,
+        player_for(policy), instance.law, costs, np.array(checkpoints), memory, *as_cells(work, notes), outcomes, out,
         np.array([stop]),
     )  # fmt: skip
     return ended, out
@@ -71,7 +71,7 @@ def test_what_is_around_the_rounds_is_compiled_once_for_all_policies_and_searche
     # An index with numbers of its own, and one that a search has no notes of.
     for policy in ("docb", "tsbu", "equal", "empirical-kl"):
         simulated(policy, INSTANCE, 20, 1)
-    assert len(rounds._play_trials.overloads) == 1
+    assert len(play_trials.overloads) == 1
 
 
 def test_an_address_does_not_leave_its_process():

@@ -155,7 +155,7 @@ def player_for(policy: Any) -> Player:
 
 
 @compiled
-def _play_trials(
+def play_trials(
     player: Player,
     law: Laws,
     costs: Costs,
@@ -167,7 +167,10 @@ def _play_trials(
     out: Trials,
     stop: Counts,
 ) -> int:
-    """Play trials to the last checkpoint, row by row; how many were finished before `stop` was set."""
+    """Play trials to the last checkpoint, row by row; how many were finished before `stop` was set.
+
+    What a search notes is handed over as it lies in memory (`as_cells`): every search has a type of its own.
+    """
     count = memory.arms.shape[1]
     for i in range(memory.arms.shape[0]):
         state, rounds, held = state_of(memory, i, False), 0, 0
@@ -191,23 +194,3 @@ def _play_trials(
                 out.risk[i, j, k] = quantity(state, k, 1 + j).total
         out.held[i] = held
     return memory.arms.shape[0]
-
-
-def play_trials(
-    player: Player,
-    law: Laws,
-    costs: Costs,
-    checkpoints: Counts,
-    memory: Memory,
-    work: Records,
-    notes: Records,
-    outcomes: Streams,
-    out: Trials,
-    stop: Counts,
-) -> int:
-    """Play trials to the last checkpoint, row by row; how many were finished before `stop` was set.
-
-    What a search notes (`work`, `notes`) is handed over as plain numbers: it has a type of its own.
-    """
-    as_numbers = work.view(CELL), notes[:, None].view(CELL)
-    return int(_play_trials(player, law, costs, checkpoints, memory, *as_numbers, outcomes, out, stop))

@@ -20,6 +20,7 @@ from safebandit.core.kernels import Costs, Trials, empty_trials, memory_for
 from safebandit.core.policies import Setup, policy_from_text, prepare, sizes
 from safebandit.core.rounds import play_trials, player_for
 from safebandit.core.searches import notes_of, search_for
+from safebandit.core.searches.interface import as_cells
 from safebandit.core.streams import STATE, Streams, trial_streams
 from safebandit.errors import ExecutorError
 from safebandit.problems import Instance
@@ -359,8 +360,8 @@ def _play(job: Job, room: _Room) -> None:
         )  # fmt: skip
         return
     play_trials(
-        player_for(job.policy), job.law, job.costs, job.checkpoints, room.memory, room.work, room.notes, room.outcomes,
-        room.out, job.stop,
+        player_for(job.policy), job.law, job.costs, job.checkpoints, room.memory,
+        *as_cells(room.work, room.notes), room.outcomes, room.out, job.stop,
     )  # fmt: skip
 
 

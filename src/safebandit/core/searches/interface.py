@@ -17,7 +17,7 @@ import numpy as np
 from numba import from_dtype
 from numba.extending import intrinsic
 
-from safebandit.core.arms import Records, State
+from safebandit.core.arms import CELL, Records, State
 from safebandit.core.dispatch import generic
 from safebandit.core.policies.interface import decide
 
@@ -44,6 +44,11 @@ class Notes(NamedTuple):
 
 
 NOTES: dict[type, Notes] = {}
+
+
+def as_cells(work: Records, notes: Records) -> tuple[Records, Records]:
+    """What a search notes of every arm, and of every trial, without its type: for `work_of` and `notes_at`."""
+    return work.view(CELL), notes[:, None].view(CELL)
 
 
 def _read_as(part: str) -> Any:
